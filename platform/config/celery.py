@@ -1,0 +1,31 @@
+"""The Celery application of the workers and of everything that enqueues by task name."""
+
+import os
+
+from celery import Celery
+from django.conf import settings
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+
+
+def broker_url(redis_url: str) -> str:
+    """Celery spells a Unix socket `redis+socket://path?virtual_host=db`, redis-py `unix://path?db=db`."""
+    if redis_url.startswith("unix://"):
+        return redis_url.replace("unix://", "redis+socket://").replace("?db=", "?virtual_host=")
+    return redis_url
+
+
+app = Celery("inferscale")
+app.conf.update(
+    broker_url=broker_url(settings.REDIS_URL),
+    task_ignore_result=True,
+    task_acks_late=True,
+    task_reject_on_worker_lost=True,
+    worker_prefetch_multiplier=1,
+    task_default_queue="default",
+    task_routes={"workers.encode.*": {"queue": "encode"}, "workers.tiering.*": {"queue": "tiering"}},
+    task_publish_retry=False,
+    broker_connection_retry_on_startup=True,
+    broker_transport_options={"visibility_timeout": 600, "socket_connect_timeout": 1, "socket_timeout": 30},
+    imports=["workers.tasks"],
+)

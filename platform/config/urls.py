@@ -1,0 +1,6 @@
+"""URL map of the web process."""
+
+from django.contrib import admin
+from django.urls import include, path
+
+urlpatterns = [path("admin/", admin.site.urls), path("", include("api.urls"))]
