@@ -1,0 +1,42 @@
+"""Identity of a served model: anything that would change KV changes the fingerprint."""
+
+import hashlib
+import json
+from pathlib import Path
+
+HEAD_BYTES = 1 << 20
+
+
+def model_fingerprint(model: str | Path, kv_cache_dtype: str = "auto") -> str:
+    """SHA-256 (hex, 32 characters) of config, tokenizer and weights of a model folder, and the KV dtype.
+
+    Weights are told apart by name, size, first and last MiB: a safetensors header and both ends of its data, without
+    reading gigabytes. A model that is not a local folder is resolved through the Hugging Face cache.
+    """
+    folder = _local_folder(str(model))
+    parts: list[object] = [kv_cache_dtype]
+    for name in ("config.json", "tokenizer.json", "tokenizer.model", "tokenizer_config.json", "chat_template.jinja"):
+        path = folder / name
+        if path.exists():
+            parts.append([name, hashlib.sha256(path.read_bytes()).hexdigest()])
+    for pattern in ("*.safetensors", "*.bin"):
+        parts += [[path.name, path.stat().st_size, _ends(path)] for path in sorted(folder.glob(pattern))]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
+
+
+def _ends(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as stream:
+        digest.update(stream.read(HEAD_BYTES))
+        stream.seek(max(0, path.stat().st_size - HEAD_BYTES))
+        digest.update(stream.read(HEAD_BYTES))
+    return digest.hexdigest()
+
+
+def _local_folder(model: str) -> Path:
+    folder = Path(model)
+    if folder.is_dir():
+        return folder
+    from huggingface_hub import snapshot_download
+
+    return Path(snapshot_download(model, local_files_only=True))
