@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from threading import Lock
+from typing import Any
 
 import faiss
 import numpy as np
@@ -9,11 +10,15 @@ from numpy.typing import NDArray
 
 
 class VectorIndex:
-    """Vectors of `dim` floats under ids from 0 to 2**63 - 1, searched by inner product (cosine for unit vectors); thread-safe."""
+    """Vectors of `dim` floats under ids from 0 to 2**63 - 1, searched by inner product (the cosine of unit vectors).
+
+    Any thread may call.
+    """
 
     def __init__(self, dim: int) -> None:
         self.dim = dim
-        self._index = faiss.IndexIDMap2(faiss.IndexFlatIP(dim))
+        # Any: the stubs of faiss describe its C++ calls, which its Python layer widens to arrays.
+        self._index: Any = faiss.IndexIDMap2(faiss.IndexFlatIP(dim))
         self._lock = Lock()
 
     def __len__(self) -> int:
@@ -50,6 +55,11 @@ class VectorIndex:
             k = min(k, len(self) if allowed is None else len(allowed), len(self))
             if k <= 0:
                 return []
-            selector = None if allowed is None else faiss.IDSelectorBatch(np.array(allowed, dtype=np.int64))
-            scores, ids = self._index.search(query, k, params=faiss.SearchParameters(sel=selector))
+            scores, ids = self._index.search(query, k, params=None if allowed is None else _only(allowed))
         return [(int(id_), float(score)) for id_, score in zip(ids[0], scores[0], strict=True) if id_ >= 0]
+
+
+def _only(ids: Sequence[int]) -> faiss.SearchParameters:
+    search_parameters: Any = faiss.SearchParameters
+    parameters: faiss.SearchParameters = search_parameters(sel=faiss.IDSelectorBatch(np.array(ids, dtype=np.int64)))
+    return parameters
