@@ -1,0 +1,62 @@
+"""A segment's KV: which blob holds it, what it was computed from, how far it is."""
+
+from typing import ClassVar
+
+from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
+from django.db import models
+from django.utils import timezone
+
+from facts.models.fact import Fact
+from facts.models.owner import Owner
+from tenants.models import Tenant
+from tenants.scope import TenantManager
+
+
+class EncodingState(models.TextChoices):
+    PENDING = "pending"
+    READY = "ready"
+    FAILED = "failed"
+    STALE = "stale"
+
+
+class Encoding(models.Model):
+    """Without a fact it is the owner's encoding header.
+
+    Only a ready encoding is served. One that is not ready but has a `key` has a blob that is still to be dropped.
+    """
+
+    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="encodings")
+    owner = models.ForeignKey(Owner, on_delete=models.CASCADE, related_name="encodings")
+    fact = models.ForeignKey(Fact, on_delete=models.CASCADE, null=True, blank=True, related_name="encodings")
+    fingerprint = models.CharField(max_length=128, help_text="Model, RoPE parameters and KV dtype")
+    strategy = models.CharField(max_length=64)
+    key = models.CharField(max_length=64, blank=True, default="")
+    digest = models.CharField(max_length=64, blank=True, default="", help_text="Of the segment's token ids")
+    context_fact_ids = ArrayField(models.UUIDField(), default=list, blank=True)
+    context_turn_ids = ArrayField(models.UUIDField(), default=list, blank=True)
+    tokens = models.IntegerField(null=True, blank=True)
+    bytes = models.BigIntegerField(null=True, blank=True)
+    state = models.CharField(max_length=8, choices=EncodingState, default=EncodingState.PENDING)
+    error = models.TextField(blank=True, default="")
+    attempts = models.IntegerField(default=0)
+    fact_hash = models.CharField(max_length=64, blank=True, default="")
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    updated_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    objects: ClassVar[TenantManager["Encoding"]] = TenantManager()
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(
+                fields=("owner", "fact", "fingerprint", "strategy"), nulls_distinct=False, name="encoding_once"
+            ),
+        )
+        indexes = (
+            GinIndex(fields=("context_fact_ids",), name="encoding_by_context"),
+            models.Index(fields=("tenant", "state"), name="encoding_by_state"),
+            models.Index(fields=("key",), name="encoding_by_key"),
+        )
+
+    def __str__(self) -> str:
+        return f"{'header' if self.fact_id is None else self.fact_id} {self.strategy} {self.state}"

@@ -1,0 +1,91 @@
+"""A remembered fact and what happened to it."""
+
+import uuid
+from typing import ClassVar
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.utils import timezone
+
+from facts.models.owner import Owner, Turn
+from facts.scopes import Scopes
+from tenants.models import Tenant
+from tenants.scope import TenantManager
+
+
+class FactStatus(models.TextChoices):
+    ACTIVE = "active"
+    DELETED = "deleted"
+
+
+class Fact(models.Model):
+    """A deleted fact stays as a row without vector, so that readers learn of the deletion from its `seq`."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="facts")
+    owner = models.ForeignKey(Owner, on_delete=models.CASCADE, related_name="facts")
+    user_id = models.CharField(max_length=255, blank=True, default="")
+    agent_id = models.CharField(max_length=255, blank=True, default="")
+    app_id = models.CharField(max_length=255, blank=True, default="")
+    run_id = models.CharField(max_length=255, blank=True, default="")
+    text = models.TextField()
+    metadata = models.JSONField(default=dict, blank=True)
+    categories = ArrayField(models.CharField(max_length=255), default=list, blank=True)
+    source_turn = models.ForeignKey(Turn, on_delete=models.SET_NULL, null=True, blank=True, related_name="facts")
+    occurred_at = models.DateTimeField(null=True, blank=True)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    status = models.CharField(max_length=8, choices=FactStatus, default=FactStatus.ACTIVE)
+    immutable = models.BooleanField(default=False)
+    hash = models.CharField(max_length=64, help_text="SHA-256 of the text")
+    seq = models.BigIntegerField(default=0, help_text="The owner's change_seq at the last change")
+    embedding = models.BinaryField(null=True, help_text="float32, little-endian, unit norm")
+    embedding_model = models.CharField(max_length=255, blank=True, default="")
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    updated_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    objects: ClassVar[TenantManager["Fact"]] = TenantManager()
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(
+                fields=("owner", "user_id", "agent_id", "app_id", "run_id", "hash"),
+                condition=models.Q(status="active"),
+                name="active_fact_once",
+            ),
+        )
+        indexes = (
+            models.Index(fields=("owner", "seq"), name="fact_by_seq"),
+            models.Index(fields=("tenant", "-created_at"), name="fact_by_time"),
+        )
+
+    def __str__(self) -> str:
+        return self.text[:80]
+
+    @property
+    def scopes(self) -> Scopes:
+        return Scopes(self.user_id, self.agent_id, self.app_id, self.run_id)
+
+
+class FactHistory(models.Model):
+    """Survives its fact: no foreign key on it."""
+
+    class Kind(models.TextChoices):
+        ADD = "ADD"
+        UPDATE = "UPDATE"
+        DELETE = "DELETE"
+
+    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="fact_history")
+    fact_id = models.UUIDField(db_index=True)
+    old_text = models.TextField(blank=True, default="")
+    new_text = models.TextField(blank=True, default="")
+    event = models.CharField(max_length=8, choices=Kind)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    actor = models.CharField(max_length=255, blank=True, default="")
+
+    objects: ClassVar[TenantManager["FactHistory"]] = TenantManager()
+
+    class Meta:
+        verbose_name_plural = "fact history"
+
+    def __str__(self) -> str:
+        return f"{self.event} {self.fact_id}"

@@ -1,0 +1,56 @@
+"""Whose memory: the four names a fact can carry."""
+
+import unicodedata
+from dataclasses import dataclass, fields
+
+from facts.errors import InvalidInput
+
+MAX_NAME = 255
+
+
+@dataclass(frozen=True, slots=True)
+class Scopes:
+    """'' means absent. The memory's owner is the first one named of user, agent, app, run.
+
+    Raises InvalidInput (a ValueError) on a name that cannot be one.
+    """
+
+    user_id: str = ""
+    agent_id: str = ""
+    app_id: str = ""
+    run_id: str = ""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            _check_name(field.name, getattr(self, field.name))
+
+    @property
+    def named(self) -> dict[str, str]:
+        """The scopes that are present."""
+        return {field.name: value for field in fields(self) if (value := getattr(self, field.name))}
+
+    @property
+    def owner_kind(self) -> str:
+        """user, agent, app or run. Raises InvalidInput when no scope is named."""
+        return self._owner_field().removesuffix("_id")
+
+    @property
+    def owner_name(self) -> str:
+        return str(getattr(self, self._owner_field()))
+
+    def _owner_field(self) -> str:
+        named = self.named
+        if not named:
+            raise InvalidInput("user_id", "name at least one of user_id, agent_id, app_id, run_id")
+        return next(iter(named))
+
+
+def _check_name(field: str, value: object) -> None:
+    if not isinstance(value, str):
+        raise InvalidInput(field, f"{field} must be a string")
+    if value and not value.strip():
+        raise InvalidInput(field, f"{field} must contain text")
+    if len(value) > MAX_NAME:
+        raise InvalidInput(field, f"{field} must have at most {MAX_NAME} characters, not {len(value)}")
+    if any(unicodedata.category(character) in ("Cc", "Cs") for character in value):
+        raise InvalidInput(field, f"{field} must not contain control characters")

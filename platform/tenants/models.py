@@ -1,0 +1,86 @@
+"""Who shares the platform: tenants, their members, their API keys."""
+
+import uuid
+from typing import ClassVar
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.utils import timezone
+
+from tenants.scope import TenantManager
+
+
+def default_strategy() -> str:
+    return settings.ENV.strategy
+
+
+def default_key_scopes() -> list[str]:
+    return [KeyScope.READ, KeyScope.WRITE, KeyScope.CHAT]
+
+
+class Tenant(models.Model):
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    name = models.CharField(max_length=255)
+    slug = models.SlugField(max_length=64, unique=True)
+    strategy = models.CharField(max_length=64, default=default_strategy, help_text="How facts are encoded, e.g. neighbours(16)")
+    is_active = models.BooleanField(default=True)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        ordering = ("name",)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Role(models.TextChoices):
+    OWNER = "owner"
+    ADMIN = "admin"
+    VIEWER = "viewer"
+
+
+class Membership(models.Model):
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships")
+    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="memberships")
+    role = models.CharField(max_length=16, choices=Role, default=Role.VIEWER)
+
+    objects: ClassVar[TenantManager["Membership"]] = TenantManager()
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("user", "tenant"), name="membership_once"),)
+
+    def __str__(self) -> str:
+        return f"{self.user} is {self.role} of {self.tenant}"
+
+
+class KeyScope(models.TextChoices):
+    READ = "read"
+    WRITE = "write"
+    CHAT = "chat"
+    ADMIN = "admin"
+
+
+class ApiKey(models.Model):
+    """Only the hash is stored; the key itself is shown once, when it is made."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="api_keys")
+    name = models.CharField(max_length=255)
+    prefix = models.CharField(max_length=12, editable=False)
+    hash = models.CharField(max_length=64, unique=True, editable=False)
+    scopes = ArrayField(models.CharField(max_length=16, choices=KeyScope), default=default_key_scopes)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
+    last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
+    user_field_enables_memory = models.BooleanField(default=True, help_text="OpenAI's user field alone turns memory on")
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    objects: ClassVar[TenantManager["ApiKey"]] = TenantManager()
+
+    class Meta:
+        verbose_name = "API key"
+        ordering = ("-created_at",)
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.prefix}…)"

@@ -1,0 +1,73 @@
+"""Writes on tenants, members and API keys."""
+
+import re
+import secrets
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.models import AbstractBaseUser
+from django.utils import timezone
+from django.utils.text import slugify
+
+from tenants.keys import SHOWN_CHARACTERS, key_hash, new_key
+from tenants.models import ApiKey, KeyScope, Membership, Role, Tenant, default_key_scopes
+from tenants.scope import tenant_scope
+
+STRATEGY = re.compile(r"(neighbours|window)\(\d{1,3}\)")
+
+
+def tenant_create(*, name: str, slug: str | None = None, strategy: str | None = None) -> Tenant:
+    """Raises ValueError on a blank name or a malformed strategy, IntegrityError on a slug that is taken."""
+    name = name.strip()
+    if not name:
+        raise ValueError("a tenant's name must contain text")
+    if strategy is not None and not STRATEGY.fullmatch(strategy):
+        raise ValueError(f"strategy must be neighbours(n) or window(n), not {strategy!r}")
+    fields: dict[str, Any] = {} if strategy is None else {"strategy": strategy}
+    slug = slug or slugify(name)[:64] or f"tenant-{secrets.token_hex(4)}"
+    return Tenant.objects.create(name=name, slug=slug, **fields)
+
+
+def membership_set(*, tenant: Tenant, user: AbstractBaseUser, role: str) -> Membership:
+    """Raises ValueError on a role that is not one."""
+    if role not in Role.values:
+        raise ValueError(f"role must be one of {', '.join(Role.values)}, not {role!r}")
+    with tenant_scope(tenant):
+        membership, _ = Membership.objects.update_or_create(tenant=tenant, user=user, defaults={"role": role})
+    return membership
+
+
+def api_key_create(
+    *,
+    tenant: Tenant,
+    name: str,
+    scopes: Sequence[str] | None = None,
+    expires_at: datetime | None = None,
+    user_field_enables_memory: bool | None = None,
+) -> tuple[ApiKey, str]:
+    """The key's record and the key itself, which cannot be had again. Raises ValueError on an unknown scope."""
+    chosen = default_key_scopes() if scopes is None else sorted(set(scopes))
+    if not chosen or not set(chosen) <= set(KeyScope.values):
+        raise ValueError(f"scopes must be some of {', '.join(KeyScope.values)}")
+    if user_field_enables_memory is None:
+        user_field_enables_memory = settings.ENV.user_field_enables_memory
+    raw = new_key()
+    api_key = ApiKey.objects.create(
+        tenant=tenant,
+        name=name,
+        prefix=raw[:SHOWN_CHARACTERS],
+        hash=key_hash(raw),
+        scopes=chosen,
+        expires_at=expires_at,
+        user_field_enables_memory=user_field_enables_memory,
+    )
+    return api_key, raw
+
+
+def api_key_revoke(*, api_key: ApiKey) -> None:
+    """Takes effect with the next request; revoking twice keeps the first time."""
+    with tenant_scope(api_key.tenant):
+        ApiKey.objects.filter(pk=api_key.pk, revoked_at=None).update(revoked_at=timezone.now())
+    api_key.refresh_from_db()
