@@ -12,8 +12,8 @@ SALT_SECRET = ENV.derived_secret("cache-salt")
 DEBUG = ENV.debug
 ALLOWED_HOSTS = ENV.allowed_hosts
 
-DATABASE_URL = ENV.database_url or f"postgres:///inferscale?host={ENV.socket_folder}&user=postgres"
-REDIS_URL = ENV.redis_url or f"unix://{ENV.socket_folder}/redis.sock?db=0"
+DATABASE_URL = ENV.database_url or f"postgres:///inferscale?host={ENV.socket_folder}&port=5432&user=postgres"
+REDIS_URL = ENV.redis_url or f"{ENV.redis_socket_url}?db=0"
 
 INSTALLED_APPS = [
     "config",
