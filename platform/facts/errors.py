@@ -1,7 +1,7 @@
 """What callers can do wrong. Messages say what to change and are safe to show."""
 
 
-class InvalidInput(ValueError):
+class InvalidInputError(ValueError):
     """`field` is the input's name, for field-keyed error bodies."""
 
     def __init__(self, field: str, message: str) -> None:
@@ -10,9 +10,9 @@ class InvalidInput(ValueError):
         self.message = message
 
 
-class FactDuplicate(InvalidInput):
+class FactDuplicateError(InvalidInputError):
     """An update would make a second fact with the same text in the same scopes."""
 
 
-class FactGone(LookupError):
+class FactGoneError(LookupError):
     """The fact was deleted in the meantime."""

@@ -3,7 +3,7 @@
 import unicodedata
 from dataclasses import dataclass, fields
 
-from facts.errors import InvalidInput
+from facts.errors import InvalidInputError
 
 MAX_NAME = 255
 
@@ -12,7 +12,7 @@ MAX_NAME = 255
 class Scopes:
     """'' means absent. The memory's owner is the first one named of user, agent, app, run.
 
-    Raises InvalidInput (a ValueError) on a name that cannot be one.
+    Raises InvalidInputError (a ValueError) on a name that cannot be one.
     """
 
     user_id: str = ""
@@ -31,7 +31,7 @@ class Scopes:
 
     @property
     def owner_kind(self) -> str:
-        """user, agent, app or run. Raises InvalidInput when no scope is named."""
+        """user, agent, app or run. Raises InvalidInputError when no scope is named."""
         return self._owner_field().removesuffix("_id")
 
     @property
@@ -41,16 +41,16 @@ class Scopes:
     def _owner_field(self) -> str:
         named = self.named
         if not named:
-            raise InvalidInput("user_id", "name at least one of user_id, agent_id, app_id, run_id")
+            raise InvalidInputError("user_id", "name at least one of user_id, agent_id, app_id, run_id")
         return next(iter(named))
 
 
 def _check_name(field: str, value: object) -> None:
     if not isinstance(value, str):
-        raise InvalidInput(field, f"{field} must be a string")
+        raise InvalidInputError(field, f"{field} must be a string")
     if value and not value.strip():
-        raise InvalidInput(field, f"{field} must contain text")
+        raise InvalidInputError(field, f"{field} must contain text")
     if len(value) > MAX_NAME:
-        raise InvalidInput(field, f"{field} must have at most {MAX_NAME} characters, not {len(value)}")
+        raise InvalidInputError(field, f"{field} must have at most {MAX_NAME} characters, not {len(value)}")
     if any(unicodedata.category(character) in ("Cc", "Cs") for character in value):
-        raise InvalidInput(field, f"{field} must not contain control characters")
+        raise InvalidInputError(field, f"{field} must not contain control characters")

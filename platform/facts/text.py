@@ -5,7 +5,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from facts.errors import InvalidInput
+from facts.errors import InvalidInputError
 from memory.text import clean_text
 
 MAX_TEXT_BYTES = 32 * 1024
@@ -15,16 +15,16 @@ MAX_CATEGORY = 255
 
 
 def clean_fact_text(text: object, *, field: str = "text") -> str:
-    """One non-empty line. Raises InvalidInput on what is not a string, too long, or empty once cleaned."""
+    """One non-empty line. Raises InvalidInputError on what is not a string, too long, or empty once cleaned."""
     if text is None:
-        raise InvalidInput(field, f"{field} must contain text")
+        raise InvalidInputError(field, f"{field} must contain text")
     if not isinstance(text, str):
-        raise InvalidInput(field, f"{field} must be a string")
+        raise InvalidInputError(field, f"{field} must be a string")
     if len(text) > MAX_TEXT_BYTES or len(text.encode(errors="replace")) > MAX_TEXT_BYTES:
-        raise InvalidInput(field, f"{field} must have at most {MAX_TEXT_BYTES} bytes ({MAX_TEXT_BYTES // 1024} KB)")
+        raise InvalidInputError(field, f"{field} must have at most {MAX_TEXT_BYTES // 1024} KB")
     cleaned = clean_text(text)
     if not cleaned:
-        raise InvalidInput(field, f"{field} must contain text")
+        raise InvalidInputError(field, f"{field} must contain text")
     return cleaned
 
 
@@ -33,19 +33,21 @@ def text_hash(cleaned: str) -> str:
 
 
 def check_metadata(metadata: object) -> dict[str, Any]:
-    """Raises InvalidInput on what jsonb cannot hold: NUL, lone surrogates, NaN and infinities."""
+    """Raises InvalidInputError on what jsonb cannot hold: NUL, lone surrogates, NaN and infinities."""
     if metadata is None:
         return {}
     if not isinstance(metadata, dict):
-        raise InvalidInput("metadata", "metadata must be an object")
+        raise InvalidInputError("metadata", "metadata must be an object")
     try:
         encoded = json.dumps(metadata, allow_nan=False, ensure_ascii=False).encode()
     except (TypeError, ValueError, RecursionError):
-        raise InvalidInput("metadata", "metadata must be plain JSON: no NaN, infinity or broken characters") from None
+        raise InvalidInputError(
+            "metadata", "metadata must be JSON without NaN, infinities and lone surrogates"
+        ) from None
     if b"\\u0000" in encoded:
-        raise InvalidInput("metadata", "metadata must not contain NUL characters")
+        raise InvalidInputError("metadata", "metadata must not contain NUL characters")
     if len(encoded) > MAX_METADATA_BYTES:
-        raise InvalidInput("metadata", f"metadata must have at most {MAX_METADATA_BYTES // 1024} KB as JSON")
+        raise InvalidInputError("metadata", f"metadata must have at most {MAX_METADATA_BYTES // 1024} KB as JSON")
     return metadata
 
 
@@ -53,8 +55,8 @@ def clean_categories(categories: Sequence[object] | None) -> list[str]:
     if categories is None:
         return []
     if isinstance(categories, str) or len(categories) > MAX_CATEGORIES:
-        raise InvalidInput("categories", f"categories must be a list of at most {MAX_CATEGORIES} strings")
+        raise InvalidInputError("categories", f"categories must be a list of at most {MAX_CATEGORIES} strings")
     cleaned = [clean_fact_text(category, field="categories") for category in categories]
     if any(len(category) > MAX_CATEGORY for category in cleaned):
-        raise InvalidInput("categories", f"a category must have at most {MAX_CATEGORY} characters")
+        raise InvalidInputError("categories", f"a category must have at most {MAX_CATEGORY} characters")
     return list(dict.fromkeys(cleaned))

@@ -1,7 +1,6 @@
 """Who shares the platform: tenants, their members, their API keys."""
 
 import uuid
-from typing import ClassVar
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
@@ -23,7 +22,9 @@ class Tenant(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = models.CharField(max_length=255)
     slug = models.SlugField(max_length=64, unique=True)
-    strategy = models.CharField(max_length=64, default=default_strategy, help_text="How facts are encoded, e.g. neighbours(16)")
+    strategy = models.CharField(
+        max_length=64, default=default_strategy, help_text="How facts are encoded, e.g. neighbours(16)"
+    )
     is_active = models.BooleanField(default=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
@@ -45,7 +46,7 @@ class Membership(models.Model):
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="memberships")
     role = models.CharField(max_length=16, choices=Role, default=Role.VIEWER)
 
-    objects: ClassVar[TenantManager["Membership"]] = TenantManager()
+    objects = TenantManager()
 
     class Meta:
         constraints = (models.UniqueConstraint(fields=("user", "tenant"), name="membership_once"),)
@@ -76,7 +77,7 @@ class ApiKey(models.Model):
     user_field_enables_memory = models.BooleanField(default=True, help_text="OpenAI's user field alone turns memory on")
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
-    objects: ClassVar[TenantManager["ApiKey"]] = TenantManager()
+    objects = TenantManager()
 
     class Meta:
         verbose_name = "API key"

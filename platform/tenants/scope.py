@@ -29,7 +29,7 @@ def every_tenant() -> Iterator[None]:
         yield
 
 
-class ClosedQuerySet(DisabledQuerySet):
+class ClosedQuerySet(DisabledQuerySet):  # type: ignore[misc]  # the library has no types
     """Also closes what django-scopes leaves open, `exists` above all."""
 
     def refuse(self, *args: Any, **kwargs: Any) -> NoReturn:

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.utils import timezone
 from django.utils.text import slugify
 
@@ -30,7 +30,7 @@ def tenant_create(*, name: str, slug: str | None = None, strategy: str | None = 
     return Tenant.objects.create(name=name, slug=slug, **fields)
 
 
-def membership_set(*, tenant: Tenant, user: AbstractBaseUser, role: str) -> Membership:
+def membership_set(*, tenant: Tenant, user: User, role: str) -> Membership:
     """Raises ValueError on a role that is not one."""
     if role not in Role.values:
         raise ValueError(f"role must be one of {', '.join(Role.values)}, not {role!r}")

@@ -1,11 +1,9 @@
 """What each chat request did and cost."""
 
 import uuid
-from typing import ClassVar
 
 from django.db import models
 from django.utils import timezone
-
 from tenants.models import Tenant
 from tenants.scope import TenantManager
 
@@ -34,7 +32,7 @@ class RequestRecord(models.Model):
     created_at = models.DateTimeField(default=timezone.now)
     request_id = models.CharField(max_length=128, blank=True, default="")
 
-    objects: ClassVar[TenantManager["RequestRecord"]] = TenantManager()
+    objects = TenantManager()
 
     class Meta:
         indexes = (models.Index(fields=("tenant", "-created_at"), name="request_by_time"),)

@@ -3,9 +3,9 @@
 from datetime import datetime
 
 from django.db.models import QuerySet
-
 from tenants.models import Tenant
 from tenants.scope import tenant_scope
+
 from usage.models import RequestRecord
 
 

@@ -6,8 +6,8 @@ from datetime import datetime
 from uuid import UUID
 
 from django.utils import timezone
-
 from tenants.scope import every_tenant
+
 from usage.models import RequestRecord
 
 

@@ -1,16 +1,14 @@
 """A segment's KV: which blob holds it, what it was computed from, how far it is."""
 
-from typing import ClassVar
-
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.utils import timezone
+from tenants.models import Tenant
+from tenants.scope import TenantManager
 
 from facts.models.fact import Fact
 from facts.models.owner import Owner
-from tenants.models import Tenant
-from tenants.scope import TenantManager
 
 
 class EncodingState(models.TextChoices):
@@ -23,7 +21,8 @@ class EncodingState(models.TextChoices):
 class Encoding(models.Model):
     """Without a fact it is the owner's encoding header.
 
-    Only a ready encoding is served. One that is not ready but has a `key` has a blob that is still to be dropped.
+    Only a ready encoding is served. A stale one stays until its blob (if it has a `key`) is dropped from every tier;
+    beside it a new one can be pending or ready.
     """
 
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="encodings")
@@ -44,12 +43,15 @@ class Encoding(models.Model):
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
 
-    objects: ClassVar[TenantManager["Encoding"]] = TenantManager()
+    objects = TenantManager()
 
     class Meta:
         constraints = (
             models.UniqueConstraint(
-                fields=("owner", "fact", "fingerprint", "strategy"), nulls_distinct=False, name="encoding_once"
+                fields=("owner", "fact", "fingerprint", "strategy"),
+                condition=~models.Q(state="stale"),
+                nulls_distinct=False,
+                name="encoding_once",
             ),
         )
         indexes = (

@@ -1,11 +1,9 @@
 """One call that changed memory, as the events endpoint reports it."""
 
 import uuid
-from typing import ClassVar
 
 from django.db import models
 from django.utils import timezone
-
 from tenants.models import Tenant
 from tenants.scope import TenantManager
 
@@ -30,7 +28,7 @@ class Event(models.Model):
     completed_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
-    objects: ClassVar[TenantManager["Event"]] = TenantManager()
+    objects = TenantManager()
 
     class Meta:
         indexes = (models.Index(fields=("tenant", "-created_at"), name="event_by_time"),)

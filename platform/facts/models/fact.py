@@ -1,16 +1,15 @@
 """A remembered fact and what happened to it."""
 
 import uuid
-from typing import ClassVar
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils import timezone
+from tenants.models import Tenant
+from tenants.scope import TenantManager
 
 from facts.models.owner import Owner, Turn
 from facts.scopes import Scopes
-from tenants.models import Tenant
-from tenants.scope import TenantManager
 
 
 class FactStatus(models.TextChoices):
@@ -43,7 +42,7 @@ class Fact(models.Model):
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
 
-    objects: ClassVar[TenantManager["Fact"]] = TenantManager()
+    objects = TenantManager()
 
     class Meta:
         constraints = (
@@ -82,7 +81,7 @@ class FactHistory(models.Model):
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     actor = models.CharField(max_length=255, blank=True, default="")
 
-    objects: ClassVar[TenantManager["FactHistory"]] = TenantManager()
+    objects = TenantManager()
 
     class Meta:
         verbose_name_plural = "fact history"

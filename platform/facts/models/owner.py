@@ -1,11 +1,9 @@
 """Whose memory it is, and what was said."""
 
 import uuid
-from typing import ClassVar
 
 from django.db import models
 from django.utils import timezone
-
 from tenants.models import Tenant
 from tenants.scope import TenantManager
 
@@ -31,7 +29,7 @@ class Owner(models.Model):
     erasure_epoch = models.BigIntegerField(default=0)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
-    objects: ClassVar[TenantManager["Owner"]] = TenantManager()
+    objects = TenantManager()
 
     class Meta:
         constraints = (models.UniqueConstraint(fields=("tenant", "kind", "name"), name="owner_once"),)
@@ -50,7 +48,7 @@ class Turn(models.Model):
     occurred_at = models.DateTimeField(default=timezone.now)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
-    objects: ClassVar[TenantManager["Turn"]] = TenantManager()
+    objects = TenantManager()
 
     class Meta:
         indexes = (models.Index(fields=("owner", "created_at"), name="turn_by_owner"),)

@@ -1,0 +1,48 @@
+"""What services take and give."""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final, Literal
+
+from facts.models import Event, Fact
+
+
+class Unset(Enum):
+    """Tells "leave as it is" from None, "take it away"."""
+
+    UNSET = "unset"
+
+
+UNSET: Final = Unset.UNSET
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    role: str
+    content: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class AddedFact:
+    """`created` is False for a fact that was there already."""
+
+    fact: Fact
+    created: bool
+
+    @property
+    def event(self) -> Literal["ADD", "NONE"]:
+        return "ADD" if self.created else "NONE"
+
+
+@dataclass(frozen=True, slots=True)
+class AddResult:
+    """One entry a message, in their order."""
+
+    event: Event
+    facts: tuple[AddedFact, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteResult:
+    event: Event
+    count: int

@@ -1,0 +1,32 @@
+"""Reads on memory. Each opens the tenant's scope itself when given a tenant, else runs in the caller's."""
+
+from facts.selectors.encodings import (
+    encodings_outdated,
+    encodings_to_drop,
+    encodings_unfinished,
+    header_encoding,
+    headers_unfinished,
+)
+from facts.selectors.facts import fact_get, fact_history, facts_matching
+from facts.selectors.owners import OwnerState, event_get, events_list, owner_get, owner_state, turns_before
+from facts.selectors.rows import FactRow, earlier_facts, fact_delta
+
+__all__ = [
+    "FactRow",
+    "OwnerState",
+    "earlier_facts",
+    "encodings_outdated",
+    "encodings_to_drop",
+    "encodings_unfinished",
+    "event_get",
+    "events_list",
+    "fact_delta",
+    "fact_get",
+    "fact_history",
+    "facts_matching",
+    "header_encoding",
+    "headers_unfinished",
+    "owner_get",
+    "owner_state",
+    "turns_before",
+]

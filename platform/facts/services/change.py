@@ -1,0 +1,105 @@
+"""The steps that every change of a memory shares."""
+
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import F, Q
+from django.utils import timezone
+
+from facts.enqueue import DROP_STALE, ENCODE_FACT, enqueue, enqueue_many
+from facts.errors import FactGoneError
+from facts.models import Encoding, EncodingState, Event, EventStatus, Fact, FactHistory, FactStatus, Owner
+
+
+@contextmanager
+def owner_locked(owner_id: int) -> Iterator[Owner]:
+    """One transaction that holds the owner's row: changes of one memory come one after the other."""
+    with transaction.atomic():
+        yield Owner.objects.select_for_update(no_key=True).get(pk=owner_id)
+
+
+def owner_touch(owner: Owner, *, changes: int = 1, erases: bool = False) -> int:
+    """Move the locked owner's change_seq (and erasure_epoch); the new change_seq."""
+    epochs = 1 if erases else 0
+    Owner.objects.filter(pk=owner.pk).update(
+        change_seq=F("change_seq") + changes, erasure_epoch=F("erasure_epoch") + epochs
+    )
+    owner.change_seq += changes
+    owner.erasure_epoch += epochs
+    return owner.change_seq
+
+
+def fact_locked(fact_id: UUID) -> Fact:
+    """The fact as it is now, under its owner's lock. Raises FactGoneError once it is deleted."""
+    fact = Fact.objects.filter(pk=fact_id, status=FactStatus.ACTIVE).first()
+    if fact is None:
+        raise FactGoneError(f"memory {fact_id} was deleted")
+    return fact
+
+
+@dataclass(frozen=True, slots=True)
+class Staleness:
+    """`dependents` are the active facts whose KV was computed from the changed ones."""
+
+    encodings: int
+    dependents: tuple[UUID, ...]
+
+
+def mark_stale(owner: Owner, fact_ids: Collection[UUID], *, seq: int) -> Staleness:
+    """No KV of these facts, nor any computed from them, is served again; readers learn it from `seq`."""
+    ids = list(fact_ids)
+    affected = Encoding.objects.filter(Q(fact_id__in=ids) | Q(context_fact_ids__overlap=ids), owner=owner)
+    affected = affected.exclude(state=EncodingState.STALE)
+    pairs = list(affected.values_list("pk", "fact_id"))
+    affected.update(state=EncodingState.STALE, error="", updated_at=timezone.now())
+    others = {fact_id for _, fact_id in pairs if fact_id is not None} - set(ids)
+    dependents = Fact.objects.filter(pk__in=others, status=FactStatus.ACTIVE)
+    found = tuple(dependents.values_list("pk", flat=True))
+    dependents.update(seq=seq)
+    return Staleness(len(pairs), found)
+
+
+def retire(owner: Owner, facts: Collection[Fact], *, seq: int, actor: str) -> Staleness:
+    """Delete facts of the locked owner: no text search, no vector, no KV finds them from here on."""
+    ids = [fact.pk for fact in facts]
+    now = timezone.now()
+    Fact.objects.filter(pk__in=ids).update(status=FactStatus.DELETED, embedding=None, seq=seq, updated_at=now)
+    deletion = {"tenant_id": owner.tenant_id, "event": FactHistory.Kind.DELETE, "actor": actor}
+    history = [FactHistory(fact_id=fact.pk, old_text=fact.text, **deletion) for fact in facts]
+    FactHistory.objects.bulk_create(history, batch_size=1000)
+    return mark_stale(owner, ids, seq=seq)
+
+
+def event_record(*, tenant_id: UUID, event_type: str, results: list[dict[str, str]]) -> Event:
+    """A call that succeeded at once."""
+    now = timezone.now()
+    return Event.objects.create(
+        tenant_id=tenant_id,
+        event_type=event_type,
+        status=EventStatus.SUCCEEDED,
+        results=results,
+        started_at=now,
+        completed_at=now,
+    )
+
+
+def encode_on_commit(owner: Owner, fact_ids: Collection[UUID]) -> None:
+    calls = [(owner.tenant_id, fact_id) for fact_id in fact_ids]
+    if calls:
+        transaction.on_commit(partial(_send_encode, calls), robust=True)
+
+
+def drop_stale_on_commit(owner: Owner) -> None:
+    transaction.on_commit(partial(_send_drop, owner.tenant_id, owner.pk), robust=True)
+
+
+def _send_encode(calls: list[tuple[UUID, UUID]]) -> None:
+    enqueue_many(ENCODE_FACT, calls)
+
+
+def _send_drop(tenant_id: UUID, owner_id: int) -> None:
+    enqueue(DROP_STALE, tenant_id, owner_id)

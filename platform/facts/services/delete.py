@@ -1,0 +1,55 @@
+"""Deleting facts."""
+
+from django.db import transaction
+from django.db.models import Q
+from tenants.models import Tenant
+from tenants.scope import tenant_scope
+
+from facts.errors import InvalidInputError
+from facts.inputs import DeleteResult
+from facts.models import Fact, FactStatus, Owner
+from facts.scopes import Scopes
+from facts.services.change import (
+    drop_stale_on_commit,
+    encode_on_commit,
+    event_record,
+    fact_locked,
+    owner_locked,
+    owner_touch,
+    retire,
+)
+
+
+def fact_delete(*, fact: Fact, actor: str = "") -> None:
+    """Raises FactGoneError when it was deleted already."""
+    with tenant_scope(fact.tenant), owner_locked(fact.owner_id) as owner:
+        _retire_all(owner, [fact_locked(fact.pk)], actor=actor)
+        results = [{"id": str(fact.pk), "event": "DELETE"}]
+        event_record(tenant_id=fact.tenant_id, event_type="DELETE", results=results)
+
+
+def facts_delete(*, tenant: Tenant, scopes: Scopes, actor: str = "") -> DeleteResult:
+    """All facts, expired ones too, that carry every name given. Raises InvalidInputError when none is given."""
+    named = scopes.named
+    if not named:
+        raise InvalidInputError("user_id", "name at least one of user_id, agent_id, app_id, run_id")
+    matching = Q(status=FactStatus.ACTIVE, **named)
+    with tenant_scope(tenant), transaction.atomic():
+        owner_ids = set(Fact.objects.filter(matching).values_list("owner_id", flat=True))
+        # In the order of their ids, so that two of these calls never wait for each other.
+        owners = Owner.objects.select_for_update(no_key=True).filter(pk__in=owner_ids).order_by("pk")
+        results: list[dict[str, str]] = []
+        for owner in owners:
+            facts = list(Fact.objects.filter(matching, owner=owner))
+            _retire_all(owner, facts, actor=actor)
+            results += [{"id": str(fact.pk), "event": "DELETE"} for fact in facts]
+        event = event_record(tenant_id=tenant.pk, event_type="DELETE_ALL", results=results)
+    return DeleteResult(event, len(results))
+
+
+def _retire_all(owner: Owner, facts: list[Fact], *, actor: str) -> None:
+    if not facts:
+        return
+    stale = retire(owner, facts, seq=owner_touch(owner, erases=True), actor=actor)
+    encode_on_commit(owner, stale.dependents)
+    drop_stale_on_commit(owner)
