@@ -1,0 +1,49 @@
+"""Every error is JSON that says what to change: `{detail}`, or the messages of each field."""
+
+import logging
+from typing import Any
+
+from django.db import InterfaceError, OperationalError
+from facts.errors import FactDuplicateError, FactGoneError, InvalidInputError
+from rest_framework import status
+from rest_framework.exceptions import APIException, NotFound, ValidationError
+from rest_framework.response import Response
+from rest_framework.views import exception_handler as drf_exception_handler
+
+logger = logging.getLogger(__name__)
+
+
+class DatabaseAway(APIException):
+    status_code = status.HTTP_503_SERVICE_UNAVAILABLE
+    default_detail = "The database cannot be reached. Nothing was stored; try again in a moment."
+    default_code = "database_away"
+    wait = 5  # seconds, sent as Retry-After
+
+
+class NeedsExtraction(APIException):
+    status_code = status.HTTP_422_UNPROCESSABLE_ENTITY
+    default_detail = "infer: true needs extraction, which this server does not do yet; send infer: false"
+    default_code = "needs_extraction"
+
+
+class Conflict(APIException):
+    status_code = status.HTTP_409_CONFLICT
+    default_code = "conflict"
+
+
+def exception_handler(error: Exception, context: dict[str, Any]) -> Response | None:
+    return drf_exception_handler(_as_api_error(error), context)
+
+
+def _as_api_error(error: Exception) -> Exception:
+    match error:
+        case FactDuplicateError():
+            return Conflict(error.message)
+        case InvalidInputError():
+            return ValidationError({error.field: [error.message]})
+        case FactGoneError():
+            return NotFound("The memory was deleted in the meantime.")
+        case OperationalError() | InterfaceError():
+            logger.error("database away: %s", error)
+            return DatabaseAway()
+    return error

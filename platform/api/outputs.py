@@ -1,0 +1,167 @@
+"""Answers, in the shape that clients of this API read."""
+
+from typing import Any
+
+from facts.models import Event, Fact, FactHistory
+from facts.search import ScoredFact
+from rest_framework import serializers
+
+from api.dates import format_expiration
+
+Raw = serializers.Serializer[Any]
+
+
+class AbsentOutput(serializers.CharField):
+    """null for what is absent, which the database keeps as ''."""
+
+    def to_representation(self, value: str) -> str | None:  # type: ignore[override]
+        return value or None
+
+
+class PageOutput(Raw):
+    count = serializers.IntegerField()
+    next = serializers.URLField(allow_null=True)
+    previous = serializers.URLField(allow_null=True)
+
+
+class MemoryOutput(serializers.ModelSerializer[Fact]):
+    memory = serializers.CharField(source="text")
+    user_id = AbsentOutput(allow_null=True)
+    agent_id = AbsentOutput(allow_null=True)
+    app_id = AbsentOutput(allow_null=True)
+    run_id = AbsentOutput(allow_null=True)
+    metadata = serializers.DictField()
+    categories = serializers.ListField(child=serializers.CharField())
+    timestamp = serializers.DateTimeField(source="occurred_at", allow_null=True)
+    expiration_date = serializers.SerializerMethodField()
+
+    class Meta:
+        model = Fact
+        fields = (
+            "id",
+            "memory",
+            "user_id",
+            "agent_id",
+            "app_id",
+            "run_id",
+            "hash",
+            "metadata",
+            "categories",
+            "immutable",
+            "timestamp",
+            "expiration_date",
+            "created_at",
+            "updated_at",
+        )
+        read_only_fields = fields
+
+    def get_expiration_date(self, fact: Fact) -> str | None:
+        return format_expiration(fact.expires_at)
+
+
+class MemoryPageOutput(PageOutput):
+    results = MemoryOutput(many=True)
+
+
+class UpdatedOutput(MemoryOutput):
+    text = serializers.CharField()
+
+    class Meta(MemoryOutput.Meta):
+        fields = (*MemoryOutput.Meta.fields, "text")  # type: ignore[assignment]
+
+
+class FoundMemoryOutput(MemoryOutput):
+    """A memory with its cosine with the query: null for one that has no vector yet."""
+
+    score = serializers.FloatField(allow_null=True)
+    score_breakdown = serializers.DictField(child=serializers.FloatField(allow_null=True))
+
+    class Meta(MemoryOutput.Meta):
+        fields = (*MemoryOutput.Meta.fields, "score", "score_breakdown")  # type: ignore[assignment]
+
+    def to_representation(self, found: ScoredFact) -> dict[str, Any]:  # type: ignore[override]
+        memory = MemoryOutput(found.fact).data
+        return {**memory, "score": found.score, "score_breakdown": {"semantic": found.score}}
+
+
+class FoundOutput(Raw):
+    results = FoundMemoryOutput(many=True)
+
+
+class AddedTextOutput(Raw):
+    memory = serializers.CharField()
+
+
+class AddedOutput(Raw):
+    id = serializers.UUIDField()
+    event = serializers.CharField(help_text="ADD, or NONE for a memory that was there already")
+    data = AddedTextOutput()
+
+
+class AddOutput(Raw):
+    message = serializers.CharField()
+    status = serializers.CharField()
+    event_id = serializers.UUIDField()
+    results = AddedOutput(many=True)
+
+
+class MessageOutput(Raw):
+    message = serializers.CharField()
+
+
+class DeletedManyOutput(Raw):
+    message = serializers.CharField()
+    event_id = serializers.UUIDField()
+
+
+class HistoryOutput(serializers.ModelSerializer[FactHistory]):
+    memory_id = serializers.UUIDField(source="fact_id")
+    old_memory = AbsentOutput(source="old_text", allow_null=True)
+    new_memory = AbsentOutput(source="new_text", allow_null=True)
+    updated_at = serializers.DateTimeField(source="created_at")
+
+    class Meta:
+        model = FactHistory
+        fields = ("id", "memory_id", "old_memory", "new_memory", "event", "actor", "created_at", "updated_at")
+        read_only_fields = fields
+
+
+class EventOutput(serializers.ModelSerializer[Event]):
+    results = serializers.JSONField()
+    latency = serializers.SerializerMethodField(help_text="milliseconds")
+
+    class Meta:
+        model = Event
+        fields = (
+            "id",
+            "event_type",
+            "status",
+            "results",
+            "error",
+            "started_at",
+            "completed_at",
+            "latency",
+            "created_at",
+        )
+        read_only_fields = fields
+
+    def get_latency(self, event: Event) -> float | None:
+        if event.started_at is None or event.completed_at is None:
+            return None
+        return (event.completed_at - event.started_at).total_seconds() * 1000
+
+
+class EventPageOutput(PageOutput):
+    results = EventOutput(many=True)
+
+
+class PingOutput(Raw):
+    status = serializers.CharField()
+    org_id = serializers.UUIDField()
+    project_id = serializers.UUIDField()
+    user_email = serializers.EmailField(allow_null=True)
+
+
+class HealthOutput(Raw):
+    status = serializers.CharField()
+    checks = serializers.DictField(child=serializers.CharField(), required=False)

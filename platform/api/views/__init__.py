@@ -1,0 +1,1 @@
+"""Views only translate: body to service call, result to JSON."""

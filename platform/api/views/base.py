@@ -1,0 +1,51 @@
+"""What all calls made with a key share: authentication, key scopes, the tenant scope."""
+
+from contextlib import ExitStack
+from typing import Any, ClassVar
+from uuid import UUID
+
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from rest_framework.exceptions import ValidationError
+from rest_framework.permissions import IsAuthenticated
+from rest_framework.request import Request
+from rest_framework.views import APIView
+from tenants.models import KeyScope, Tenant
+from tenants.scope import tenant_scope
+
+from api.authentication import KeyHolder
+from api.permissions import HasKeyScope
+
+READ, WRITE = KeyScope.READ.value, KeyScope.WRITE.value
+
+
+class TenantView(APIView):
+    """Handlers run inside the scope of the key's tenant; nothing of another tenant can be read by mistake."""
+
+    permission_classes = (IsAuthenticated, HasKeyScope)
+    key_scopes: ClassVar[dict[str, str | None]] = {}
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        with ExitStack() as self.open_scopes:
+            return super().dispatch(request, *args, **kwargs)
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        self.open_scopes.enter_context(tenant_scope(self.tenant))
+
+    @property
+    def caller(self) -> KeyHolder:
+        holder = self.request.user
+        assert isinstance(holder, KeyHolder), "a permission let a call without a key through"
+        return holder
+
+    @property
+    def tenant(self) -> Tenant:
+        return self.caller.tenant
+
+
+def parse_id(value: str, name: str) -> UUID:
+    try:
+        return UUID(value)
+    except ValueError:
+        raise ValidationError({name: ["Must be a UUID, like 123e4567-e89b-12d3-a456-426614174000."]}) from None

@@ -1,0 +1,37 @@
+"""The search call."""
+
+from drf_spectacular.utils import extend_schema
+from facts.search import facts_search
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from api.inputs import SearchInput
+from api.outputs import FoundOutput
+from api.views.base import READ, TenantView
+
+
+class SearchView(TenantView):
+    key_scopes = {"POST": READ}
+
+    @extend_schema(
+        operation_id="memories_search",
+        summary="Search memories by meaning",
+        description="The nearest `top_k` of all that match the filters; those without a vector come last, unscored.",
+        request=SearchInput,
+        responses=FoundOutput,
+        tags=["memories"],
+    )
+    def post(self, request: Request) -> Response:
+        given = SearchInput.checked(request.data)
+        found = facts_search(
+            tenant=self.tenant,
+            query=given["query"],
+            condition=given["condition"],
+            top_k=given["top_k"],
+            threshold=given["threshold"],
+            show_expired=given["show_expired"],
+        )
+        results = FoundOutput({"results": found}).data["results"]
+        if wanted := given.get("fields"):
+            results = [{name: memory[name] for name in ("id", *wanted)} for memory in results]
+        return Response({"results": results})
