@@ -1,0 +1,88 @@
+"""Owners, turns, encodings, events."""
+
+from itertools import groupby
+
+from django.contrib import admin, messages
+from django.db.models import Count, Q, QuerySet
+from django.http import HttpRequest
+from tenants.admin_base import ReadOnlyAdmin
+from unfold.decorators import action, display
+
+from facts.enqueue import DROP_STALE, ENCODE_FACT, enqueue_many
+from facts.models import Encoding, Event, Owner, Turn
+from facts.services import encodings_mark_stale
+
+
+@admin.register(Owner)
+class OwnerAdmin(ReadOnlyAdmin):
+    list_display = ("name", "kind", "tenant", "active_facts", "change_seq", "erasure_epoch", "created_at")
+    list_filter = ("kind", "tenant")
+    list_select_related = ("tenant",)
+    search_fields = ("name",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Owner]:
+        return super().get_queryset(request).annotate(fact_count=Count("facts", filter=Q(facts__status="active")))
+
+    @display(description="Facts", ordering="fact_count")
+    def active_facts(self, owner: Owner) -> int:
+        return int(getattr(owner, "fact_count", 0))
+
+
+@admin.register(Turn)
+class TurnAdmin(ReadOnlyAdmin):
+    list_display = ("__str__", "owner", "tenant", "run_id", "occurred_at")
+    list_filter = ("role", "tenant", "occurred_at")
+    list_select_related = ("owner", "tenant")
+    search_fields = ("content", "run_id", "owner__name")
+    ordering = ("-created_at",)
+
+
+@admin.register(Encoding)
+class EncodingAdmin(ReadOnlyAdmin):
+    list_display = (
+        "shown_fact",
+        "owner",
+        "tenant",
+        "shown_state",
+        "strategy",
+        "tokens",
+        "attempts",
+        "error",
+        "updated_at",
+    )
+    list_filter = ("state", "strategy", "tenant", "fingerprint")
+    list_select_related = ("fact", "owner", "tenant")
+    search_fields = ("key", "fact__text", "owner__name", "error")
+    ordering = ("-updated_at",)
+    actions = ("encode_again",)
+
+    @action(description="Drop the selected encodings and encode again", permissions=["encode"])
+    def encode_again(self, request: HttpRequest, queryset: QuerySet[Encoding]) -> None:
+        chosen = queryset.select_related("tenant").order_by("tenant_id", "owner_id")
+        marked = 0
+        for tenant, group in groupby(chosen, key=lambda encoding: encoding.tenant):
+            encodings = list(group)
+            marked += encodings_mark_stale(tenant=tenant, ids=[encoding.pk for encoding in encodings])
+            facts = {encoding.fact_id for encoding in encodings} - {None}
+            enqueue_many(DROP_STALE, [(tenant.pk, owner_id) for owner_id in {e.owner_id for e in encodings}])
+            enqueue_many(ENCODE_FACT, [(tenant.pk, fact_id) for fact_id in facts])
+        self.message_user(request, f"{marked} encodings are dropped and made again.", messages.SUCCESS)
+
+    def has_encode_permission(self, request: HttpRequest) -> bool:
+        return bool(request.user.is_superuser)
+
+    @display(description="Fact")
+    def shown_fact(self, encoding: Encoding) -> str:
+        return str(encoding.fact) if encoding.fact else "encoding header"
+
+    @display(description="State", label={"ready": "success", "pending": "info", "stale": "warning", "failed": "danger"})
+    def shown_state(self, encoding: Encoding) -> str:
+        return encoding.state
+
+
+@admin.register(Event)
+class EventAdmin(ReadOnlyAdmin):
+    list_display = ("event_type", "status", "tenant", "started_at", "completed_at")
+    list_filter = ("event_type", "status", "tenant")
+    list_select_related = ("tenant",)
+    ordering = ("-created_at",)

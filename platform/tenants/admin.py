@@ -1,0 +1,110 @@
+"""Admin of tenants, people and API keys."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.contrib.auth.admin import GroupAdmin as BaseGroupAdmin
+from django.contrib.auth.admin import UserAdmin as BaseUserAdmin
+from django.contrib.auth.models import Group, User
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+from unfold.admin import ModelAdmin, TabularInline
+from unfold.decorators import action, display
+from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
+from unfold.widgets import UnfoldAdminCheckboxSelectMultiple
+
+from tenants.admin_base import EveryTenantAdmin
+from tenants.models import ApiKey, KeyScope, Membership, Tenant, default_key_scopes
+from tenants.services import api_key_create, api_key_revoke
+
+admin.site.unregister(User)
+admin.site.unregister(Group)
+
+
+class MembershipInline(TabularInline):  # type: ignore[misc]
+    model = Membership
+    extra = 0
+    autocomplete_fields = ("user",)
+
+
+@admin.register(Tenant)
+class TenantAdmin(EveryTenantAdmin):
+    list_display = ("name", "slug", "strategy", "is_active", "created_at")
+    list_filter = ("is_active", "strategy")
+    search_fields = ("name", "slug")
+    prepopulated_fields = {"slug": ("name",)}
+    readonly_fields = ("created_at",)
+    inlines = (MembershipInline,)
+
+
+@admin.register(Membership)
+class MembershipAdmin(EveryTenantAdmin):
+    list_display = ("user", "tenant", "role")
+    list_filter = ("role", "tenant")
+    list_select_related = ("user", "tenant")
+    search_fields = ("user__username", "tenant__name")
+    autocomplete_fields = ("user", "tenant")
+
+
+class ApiKeyForm(forms.ModelForm):
+    scopes = forms.MultipleChoiceField(
+        choices=KeyScope.choices, initial=default_key_scopes, widget=UnfoldAdminCheckboxSelectMultiple
+    )
+
+    class Meta:
+        model = ApiKey
+        fields = ("tenant", "name", "scopes", "expires_at", "user_field_enables_memory")
+
+
+@admin.register(ApiKey)
+class ApiKeyAdmin(EveryTenantAdmin):
+    form = ApiKeyForm
+    list_display = ("name", "shown_prefix", "tenant", "scopes", "state", "expires_at", "last_used_at")
+    list_filter = ("tenant", "revoked_at", "expires_at")
+    list_select_related = ("tenant",)
+    search_fields = ("name", "prefix", "tenant__name")
+    autocomplete_fields = ("tenant",)
+    readonly_fields = ("shown_prefix", "revoked_at", "last_used_at", "created_at")
+    actions = ("revoke",)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> tuple[str, ...]:
+        return self.readonly_fields if obj is None else (*self.readonly_fields, "tenant")
+
+    def save_model(self, request: HttpRequest, obj: ApiKey, form: forms.ModelForm, change: bool) -> None:
+        if change:
+            obj.save()
+            return
+        fields: dict[str, Any] = {name: form.cleaned_data[name] for name in form.cleaned_data}
+        created, raw = api_key_create(**fields)
+        obj.__dict__.update(created.__dict__)
+        self.message_user(request, f"Copy the key now, it is not shown again: {raw}", messages.WARNING)
+
+    @action(description="Revoke the selected keys")
+    def revoke(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> None:
+        for api_key in queryset.select_related("tenant"):
+            api_key_revoke(api_key=api_key)
+        self.message_user(request, "The keys are revoked.", messages.SUCCESS)
+
+    @display(description="Key")
+    def shown_prefix(self, api_key: ApiKey) -> str:
+        return f"{api_key.prefix}…" if api_key.prefix else "-"
+
+    @display(label={"live": "success", "expired": "warning", "revoked": "danger"})
+    def state(self, api_key: ApiKey) -> str:
+        if api_key.revoked_at is not None:
+            return "revoked"
+        return "expired" if api_key.expires_at is not None and api_key.expires_at <= timezone.now() else "live"
+
+
+@admin.register(User)
+class UserAdmin(BaseUserAdmin, EveryTenantAdmin):  # type: ignore[type-arg]
+    form = UserChangeForm
+    add_form = UserCreationForm
+    change_password_form = AdminPasswordChangeForm
+
+
+@admin.register(Group)
+class GroupAdmin(BaseGroupAdmin, ModelAdmin):  # type: ignore[misc]
+    pass
