@@ -1,0 +1,25 @@
+"""Every difference between vLLM releases that the connector meets, 0.26 to 0.33."""
+
+from typing import Any
+
+import torch
+from vllm.config import VllmConfig
+from vllm.model_executor.models.utils import extract_layer_index
+
+
+def attention_layers(vllm_config: VllmConfig, names: list[str]) -> dict[str, Any]:
+    """Attention modules by name, in model order, without those that share another layer's KV."""
+    modules = vllm_config.compilation_config.static_forward_context
+    own = [name for name in names if not getattr(modules[name], "kv_sharing_target_layer_name", None)]
+    return {name: modules[name] for name in sorted(own, key=extract_layer_index)}
+
+
+def layer_cache(layer: Any, registered: torch.Tensor) -> torch.Tensor:
+    """The tensor a layer's backend writes to: early releases keep it in a list by pipeline stage."""
+    cache = getattr(layer, "kv_cache", registered)
+    return cache[0] if isinstance(cache, list) else cache
+
+
+def block_dim(cache: torch.Tensor) -> int:
+    """Dimension that counts blocks: early backends put K and V before it."""
+    return 1 if cache.dim() == 5 and cache.shape[0] == 2 else 0

@@ -1,0 +1,63 @@
+"""What crosses from the scheduler half to the worker halves in a step, and back."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from vllm.distributed.kv_transfer.kv_connector.v1.base import KVConnectorMetadata, KVConnectorWorkerMetadata
+
+from memory.tiers.index import Resident
+
+BlockIds = tuple[list[int], ...]
+"""Block ids of a request, one list a KV cache group."""
+
+
+@dataclass(frozen=True)
+class InjectPlan:
+    """Write tokens `[start, end)` of the prompt, whose segments from position 0 on are `keys`."""
+
+    request_id: str
+    keys: tuple[str, ...]
+    start: int
+    end: int
+    block_ids: BlockIds
+
+
+@dataclass(frozen=True)
+class EncodePlan:
+    """Read tokens `[start, end)` of the prompt after this step's forward and keep them under `key`."""
+
+    key: str
+    digest: str
+    start: int
+    end: int
+    block_ids: BlockIds
+
+
+@dataclass(frozen=True)
+class StepPlan(KVConnectorMetadata):
+    """Executed in this order: inject, encode, drop; stage goes to the background."""
+
+    inject: tuple[InjectPlan, ...] = ()
+    encode: tuple[EncodePlan, ...] = ()
+    drop: tuple[str, ...] = ()
+    stage: tuple[str, ...] = ()
+
+
+@dataclass
+class WorkerReport(KVConnectorWorkerMetadata):
+    """Blobs that became resident or could not be loaded; `ranks` counts the workers that hold each key."""
+
+    residents: dict[str, Resident] = field(default_factory=dict)
+    ranks: Counter[str] = field(default_factory=Counter)
+    lost: set[str] = field(default_factory=set)
+
+    def add(self, key: str, resident: Resident) -> None:
+        self.residents[key] = resident
+        self.ranks[key] += 1
+
+    def aggregate(self, other: KVConnectorWorkerMetadata) -> "WorkerReport":
+        if not isinstance(other, WorkerReport):
+            raise TypeError(f"cannot add {type(other).__name__} to a WorkerReport")
+        return WorkerReport(
+            {**self.residents, **other.residents}, Counter(self.ranks) + Counter(other.ranks), self.lost | other.lost
+        )

@@ -1,0 +1,197 @@
+"""Scheduler half: decides what is injected, encoded, staged and dropped. Owns all metadata, no tensors."""
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from vllm.v1.core.sched.output import SchedulerOutput
+from vllm.v1.request import Request
+
+from inference.engine.config import ConnectorConfig
+from inference.engine.metadata import BlockIds, EncodePlan, InjectPlan, StepPlan, WorkerReport
+from memory.contracts import DropParams, EncodeParams, InjectParams, Segment, Span, parse_params
+from memory.digest import token_digest
+from memory.store import BlobStore
+from memory.tiers.index import TierIndex
+
+
+@dataclass
+class Injection:
+    """Segments whose tokens stand at the prompt's start; `asked_at` is when staging began."""
+
+    segments: tuple[Segment, ...]
+    offered: int = 0
+    asked_at: float | None = None
+
+    def keys_up_to(self, end: int) -> tuple[str, ...]:
+        keys, at = [], 0
+        for segment in self.segments:
+            if at >= end:
+                break
+            keys.append(segment.key)
+            at += segment.tokens
+        return tuple(keys)
+
+
+@dataclass
+class Encoding:
+    """Spans not read yet, first to end first, and the blocks the prompt's tokens lie in."""
+
+    spans: list[tuple[Span, str]]
+    accepted: tuple[str, ...]
+    block_ids: BlockIds = field(default=())
+
+
+class SchedulerHalf:
+    def __init__(self, config: ConnectorConfig, world_size: int) -> None:
+        self.config, self.world_size = config, world_size
+        self.store = BlobStore(config.store)
+        self.index = TierIndex(config.host_bytes)
+        self._injections: dict[str, Injection] = {}
+        self._encodings: dict[str, Encoding] = {}
+        self._held: dict[str, int] = {}
+        self._stage: dict[str, None] = {}
+        self._staging: set[str] = set()
+        self._inject: list[InjectPlan] = []
+
+    def on_new_request(self, request: Request) -> None:
+        token_ids = request.prompt_token_ids
+        params = parse_params(request.kv_transfer_params)
+        if isinstance(params, DropParams):
+            self._drop(set(params.keys))
+        elif token_ids is None or params is None:
+            return
+        elif isinstance(params, InjectParams):
+            if segments := standing_segments(params.segments, token_ids):
+                self._injections[request.request_id] = Injection(segments)
+        elif isinstance(params, EncodeParams):
+            spans = sorted((span for span in params.spans if span.end <= len(token_ids)), key=lambda span: span.end)
+            digests = [(span, token_digest(token_ids[span.start : span.end])) for span in spans]
+            self._encodings[request.request_id] = Encoding(digests, tuple(span.key for span in spans))
+
+    def matched_tokens(self, request: Request, computed: int) -> int | None:
+        """Tokens beyond `computed` that can be injected now; None while segments are being staged."""
+        injection = self._injections.get(request.request_id)
+        if injection is None or request.skip_reading_prefix_cache:
+            return 0
+        matched, missing = self._resident_prefix(injection)
+        if missing and self._may_wait(injection):
+            wanted = [key for key in missing if key not in self._staging]
+            self._stage.update(dict.fromkeys(wanted))
+            return None
+        # The last token is always computed: the model has to run on something.
+        injection.offered = min(matched, request.num_tokens - 1)
+        return max(0, injection.offered - computed)
+
+    def after_alloc(self, request: Request, block_ids: BlockIds, external: int) -> None:
+        if encoding := self._encodings.get(request.request_id):
+            encoding.block_ids = block_ids
+        injection = self._injections.get(request.request_id)
+        if injection is None or external == 0:
+            return
+        keys = injection.keys_up_to(injection.offered)
+        for key in keys:
+            self.index.touch(key)
+        start, end = injection.offered - external, injection.offered
+        self._inject.append(InjectPlan(request.request_id, keys, start, end, block_ids))
+
+    def plan_step(self, output: SchedulerOutput) -> StepPlan:
+        stage, self._stage = tuple(self._stage), {}
+        self._staging.update(stage)
+        inject, self._inject = tuple(self._inject), []
+        return StepPlan(inject, tuple(self._encodes(output)), self.index.take_dropped(), stage)
+
+    def on_report(self, report: WorkerReport) -> None:
+        for key in report.lost:
+            self._held.pop(key, None)
+            self._staging.discard(key)
+            self.index.lose(key)
+        for key, ranks in report.ranks.items():
+            if key in report.lost:
+                continue
+            held = self._held.pop(key, 0) + ranks
+            if held < self.world_size:
+                self._held[key] = held
+                continue
+            self._staging.discard(key)
+            self.index.admit(key, report.residents[key])
+
+    def on_finished(self, request: Request) -> dict[str, Any] | None:
+        self._injections.pop(request.request_id, None)
+        encoding = self._encodings.pop(request.request_id, None)
+        return {"accepted": list(encoding.accepted)} if encoding else None
+
+    def _drop(self, keys: set[str]) -> None:
+        for key in keys:
+            self.index.drop(key)
+            self._staging.discard(key)
+            self._stage.pop(key, None)
+        for encoding in self._encodings.values():
+            encoding.spans = [item for item in encoding.spans if item[0].key not in keys]
+
+    def _resident_prefix(self, injection: Injection) -> tuple[int, list[str]]:
+        """Tokens of the segments resident from the first on, and keys worth staging that cut it short."""
+        matched, missing = 0, []
+        for segment in injection.segments:
+            resident = self.index.get(segment.key)
+            if resident is not None:
+                if (resident.tokens, resident.digest) != (segment.tokens, segment.digest):
+                    break
+                matched += 0 if missing else segment.tokens
+            elif segment.key in self._staging or self._can_stage(segment.key):
+                missing.append(segment.key)
+            else:
+                break
+        return matched, missing
+
+    def _can_stage(self, key: str) -> bool:
+        return not self.index.is_lost(key) and self.store.exists(key)
+
+    def _may_wait(self, injection: Injection) -> bool:
+        now = time.monotonic()
+        injection.asked_at = injection.asked_at or now
+        return now - injection.asked_at < self.config.stage_seconds
+
+    def _encodes(self, output: SchedulerOutput) -> list[EncodePlan]:
+        """Spans whose last token this step computes, or found computed."""
+        plans: list[EncodePlan] = []
+        for new in output.scheduled_new_reqs:
+            if encoding := self._encodings.get(new.req_id):
+                encoding.block_ids = new.block_ids
+                plans += self._reached(encoding, new.num_computed_tokens + output.num_scheduled_tokens[new.req_id])
+        cached = output.scheduled_cached_reqs
+        for i, request_id in enumerate(cached.req_ids):
+            encoding = self._encodings.get(request_id)
+            if encoding is None:
+                continue
+            new_ids = cached.new_block_ids[i]
+            if request_id in cached.resumed_req_ids:
+                encoding.block_ids = new_ids or ()
+            elif new_ids is not None:
+                pairs = zip(encoding.block_ids, new_ids, strict=True)
+                encoding.block_ids = tuple([*old, *more] for old, more in pairs)
+            plans += self._reached(encoding, cached.num_computed_tokens[i] + output.num_scheduled_tokens[request_id])
+        return plans
+
+    @staticmethod
+    def _reached(encoding: Encoding, tokens: int) -> list[EncodePlan]:
+        plans = []
+        while encoding.spans and encoding.spans[0][0].end <= tokens:
+            span, digest = encoding.spans.pop(0)
+            plans.append(EncodePlan(span.key, digest, span.start, span.end, encoding.block_ids))
+        return plans
+
+
+def standing_segments(segments: tuple[Segment, ...], token_ids: list[int]) -> tuple[Segment, ...]:
+    """The longest run of segments whose tokens are the prompt's own, from its first token on."""
+    ids = np.asarray(token_ids, dtype="<i4")
+    standing, at = [], 0
+    for segment in segments:
+        end = at + segment.tokens
+        if end > len(ids) or token_digest(ids[at:end]) != segment.digest:  # type: ignore[arg-type]
+            break
+        standing.append(segment)
+        at = end
+    return tuple(standing)
+

@@ -1,0 +1,131 @@
+"""Worker half: owns tensors, executes the scheduler half's plan, reports what became resident."""
+
+import logging
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import torch
+from vllm.config import VllmConfig
+from vllm.v1.kv_cache_interface import KVCacheConfig
+
+from inference.engine.config import ConnectorConfig
+from inference.engine.metadata import EncodePlan, InjectPlan, StepPlan, WorkerReport
+from inference.engine.paged import PagedCache
+from inference.engine.rotary import model_rotation
+from memory.blob import Blob
+from memory.rope import Rotation
+from memory.store import BlobStore, Shard
+from memory.tiers.host import HostTier
+from memory.tiers.index import Resident
+
+logger = logging.getLogger(__name__)
+
+LOADERS = 2
+
+
+class WorkerHalf:
+    def __init__(self, config: ConnectorConfig, shard: Shard) -> None:
+        self.config, self.shard = config, shard
+        self.store = BlobStore(config.store)
+        self.host = HostTier()
+        self.cache: PagedCache | None = None
+        self.rotation: Rotation | None = None
+        self._pool = ThreadPoolExecutor(LOADERS, thread_name_prefix="blob")
+        self._loading: dict[str, Future[Blob | None]] = {}
+        self._report = WorkerReport()
+
+    def register(self, vllm_config: VllmConfig, kv_config: KVCacheConfig, caches: dict[str, torch.Tensor]) -> None:
+        """Raises RotaryUnsupported or LayoutUnknown: this model's KV cannot be injected."""
+        self.rotation = model_rotation(vllm_config.model_config.hf_text_config)
+        self.cache = PagedCache(vllm_config, kv_config, caches)
+
+    def before_forward(self, plan: StepPlan) -> None:
+        for key in plan.stage:
+            if key not in self._loading:
+                self._loading[key] = self._pool.submit(self._load, key)
+        for inject in plan.inject:
+            self._inject(inject)
+        for key in plan.drop:
+            self.host.drop(key)
+            self._loading.pop(key, None)
+
+    def after_forward(self, plan: StepPlan) -> None:
+        for encode in plan.encode:
+            self._encode(encode)
+
+    def take_report(self) -> WorkerReport | None:
+        for key in [key for key, future in self._loading.items() if future.done()]:
+            blob = self._loading.pop(key).result()
+            if blob is None:
+                self._report.lost.add(key)
+            else:
+                self._admit(blob)
+        report, self._report = self._report, WorkerReport()
+        return report if report.residents or report.lost else None
+
+    def shutdown(self) -> None:
+        self._pool.shutdown(wait=True)
+
+    def _admit(self, blob: Blob) -> None:
+        self.host.put(blob)
+        self._report.add(blob.key, Resident(blob.tokens, blob.digest, blob.nbytes))
+
+    def _inject(self, plan: InjectPlan) -> None:
+        assert self.cache is not None
+        assert self.rotation is not None
+        rows, moved = self._rows([self.host.get(key) for key in plan.keys], plan.start, plan.end)
+        rows = rows.to(self.cache.device, non_blocking=True)
+        cos, sin = self.rotation.unit_tables(moved)
+        cos, sin = cos.to(self.cache.device), sin.to(self.cache.device)
+        turning, still = self.rotation, not bool(moved.any())
+
+        def turned(key: torch.Tensor) -> torch.Tensor:
+            if still:
+                return key.contiguous()
+            key = key.clone()
+            turning.turn_(key, cos, sin)
+            return key
+
+        layers = ((turned(key), value.contiguous()) for key, value in self.cache.layout.layer_views(rows))
+        self.cache.write(layers, plan.start, plan.block_ids)
+
+    @staticmethod
+    def _rows(blobs: list[Blob], start: int, end: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """Rows of prompt positions `[start, end)` and how far each is moved from where it was encoded."""
+        rows, moved, at = [], [], 0
+        for blob in blobs:
+            first, last = max(start - at, 0), min(end - at, blob.tokens)
+            if first < last:
+                rows.append(blob.rows[first:last])
+                moved.append(torch.full((last - first,), at - blob.start))
+            at += blob.tokens
+        return torch.cat(rows), torch.cat(moved)
+
+    def _encode(self, plan: EncodePlan) -> None:
+        assert self.cache is not None
+        rows = self.cache.read(plan.start, plan.end, plan.block_ids).cpu()
+        layout = self.cache.layout.describe()
+        blob = Blob(plan.key, rows, plan.start, plan.digest, layout, self.config.fingerprint)
+        self._admit(blob)
+        self._pool.submit(self._guarded(self.store.write), blob, self.shard)
+
+    def _load(self, key: str) -> Blob | None:
+        assert self.cache is not None
+        blob = self._guarded(self.store.read)(key, self.shard)
+        if blob is not None and not blob.fits(self.cache.layout, self.config.fingerprint):
+            logger.warning("blob %s was made by another model or layout; ignored", key)
+            return None
+        return blob
+
+    @staticmethod
+    def _guarded(action: Callable[..., object]) -> Callable[..., object]:
+        """The store's failures are logged; a blob that cannot be read is absent, one that cannot be written is lost."""
+
+        def run(*args: object) -> object:
+            try:
+                return action(*args)
+            except OSError as error:
+                logger.error("blob store: %s", error)
+                return None
+
+        return run
