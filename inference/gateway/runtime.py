@@ -1,0 +1,66 @@
+"""What a gateway process loads once."""
+
+import logging
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from facts.embedding import embed_query
+from transformers import AutoTokenizer
+
+from inference.gateway.cache import SnapshotCache
+from memory.fingerprint import model_fingerprint
+from memory.models import resolve_model
+from memory.prompt import ChatTemplate
+
+logger = logging.getLogger(__name__)
+PROBE = "How long is a vector?"
+
+
+@dataclass
+class Runtime:
+    """`golden` says whether injection is allowed: pending (not yet), passed, or failed."""
+
+    template: ChatTemplate
+    fingerprint: str
+    max_model_len: int
+    snapshots: SnapshotCache
+    golden: str = "pending"
+    mismatched_segments: int = field(default=0)
+
+    @property
+    def may_inject(self) -> bool:
+        return self.golden == "passed"
+
+    def count_mismatch(self, key: str, segments: int) -> None:
+        """Segments whose prompt tokens are not those encoded: served as text."""
+        if self.mismatched_segments == 0:
+            logger.warning("blob %s was encoded from other tokens than the prompt has; it is sent as text", key)
+        self.mismatched_segments += segments
+
+
+def load_runtime(*, max_model_len: int, chat_template: str | None = None) -> Runtime:
+    """Takes seconds, reads the model's tokenizer and the embedding model. Raises TemplateUnsupported."""
+    model = str(resolve_model(settings.ENV.model, settings.ENV.home))
+    tokenizer = AutoTokenizer.from_pretrained(model)
+    template = ChatTemplate(tokenizer, chat_template)
+    fingerprint = model_fingerprint(model, settings.ENV.kv_cache_dtype)
+    probe = embed_query(PROBE)
+    dim = 1 if probe is None else len(probe)  # without embeddings facts are chosen by age
+    snapshots = SnapshotCache(dim=dim, fingerprint=fingerprint, line=template.line)
+    logger.info("memory stands in the %s message; model %s", template.placement, fingerprint)
+    return Runtime(template, fingerprint, max_model_len, snapshots)
+
+
+def read_template(argument: str | None) -> str | None:
+    """vLLM's --chat-template: a file's name or the template itself."""
+    if not argument:
+        return None
+    is_file = len(argument) < 4096 and "\n" not in argument and Path(argument).is_file()
+    return Path(argument).read_text() if is_file else argument
+
+
+def server_setting(server: Any, name: str) -> Any:
+    """An argument vLLM's API server was started with, None when it does not tell."""
+    return getattr(getattr(getattr(server, "state", None), "args", None), name, None)
