@@ -1,0 +1,37 @@
+"""Everything in one terminal."""
+
+from typing import Any
+
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError
+
+from config import processes
+from config.services import ServiceError, Services
+from config.supervisor import ChildError, Supervisor, stop_signals
+
+
+class Command(BaseCommand):
+    help = "Runs web, worker and engine, with the embedded servers where no URL names others, until Ctrl-C"
+    requires_system_checks = ()  # the migration does them, once the database is up
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        env = settings.ENV
+        try:
+            with stop_signals() as stop, Services(env).hold():
+                call_command("migrate", verbosity=0, stdout=self.stdout, skip_checks=False)
+                processes.check_ports(env)
+                with Supervisor(env.home / "logs") as supervisor:
+                    for child in (processes.engine(env), processes.worker(env, supervisor), processes.web(env)):
+                        supervisor.start(child)
+                    for name in ("web", "worker", "engine"):
+                        supervisor.wait_ready(name, stop)
+                        if stop.is_set():
+                            return
+                        self.stdout.write(f"{name:<8} ready, log {supervisor.log(name)}")
+                        self.stdout.flush()
+                    self.stdout.write(f"web {processes.web_url(env)}, engine {env.engine_base_url}; Ctrl-C stops")
+                    self.stdout.flush()
+                    supervisor.wait(stop)
+        except (ChildError, ServiceError) as error:
+            raise CommandError(str(error)) from error

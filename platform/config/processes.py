@@ -1,0 +1,46 @@
+"""The processes of the product, as children of a supervisor."""
+
+import sys
+
+from config.env import ROOT, Environment, variable
+from config.probes import answers, log_has, port_is_free
+from config.supervisor import Child, ChildError, Supervisor
+
+QUEUES = ("encode", "tiering", "extract", "default")
+DJANGO = {"DJANGO_SETTINGS_MODULE": "config.settings"}
+
+
+def web(env: Environment) -> Child:
+    where = ("--host", env.web_host, "--port", str(env.web_port))
+    command = (sys.executable, "-m", "uvicorn", "config.asgi:application", *where, "--log-level", "info")
+    return Child("web", command, answers(f"{web_url(env)}/health/live"), 60, DJANGO)
+
+
+def worker(env: Environment, supervisor: Supervisor) -> Child:
+    """Beat runs inside, which is right for the one worker of one machine."""
+    beat = ("--beat", "--schedule", str(env.home / "beat-schedule"))
+    size = ("--concurrency", str(env.encode_max_in_flight))
+    options = ("--queues", ",".join(QUEUES), *size, *beat, "--loglevel", "INFO", "--without-mingle", "--without-gossip")
+    command = (sys.executable, "-m", "celery", "-A", "config", "worker", *options)
+    return Child("worker", command, log_has(supervisor.log("worker"), " ready."), 120, DJANGO)
+
+
+def engine(env: Environment, *options: str) -> Child:
+    """Options go to vLLM."""
+    command = (sys.executable, str(ROOT / "manage.py"), "serve", *options)
+    return Child("engine", command, answers(f"{env.engine_base_url}/health"), 600, DJANGO)
+
+
+def web_url(env: Environment) -> str:
+    host = "127.0.0.1" if env.web_host in ("0.0.0.0", "::") else env.web_host
+    return f"http://{f'[{host}]' if ':' in host else host}:{env.web_port}"
+
+
+def check_ports(env: Environment) -> None:
+    """Said before minutes are spent on start-up."""
+    for field, host, port in (
+        ("web_port", env.web_host, env.web_port),
+        ("engine_port", env.engine_host, env.engine_port),
+    ):
+        if not port_is_free(host, port):
+            raise ChildError(f"port {port} of {host} is in use: stop what uses it or set {variable(field)}")
