@@ -3,12 +3,15 @@
 import logging
 from typing import Any
 
+from django.core.exceptions import RequestDataTooBig
 from django.db import InterfaceError, OperationalError
 from facts.errors import FactDuplicateError, FactGoneError, InvalidInputError
 from rest_framework import status
 from rest_framework.exceptions import APIException, NotFound, ValidationError
 from rest_framework.response import Response
 from rest_framework.views import exception_handler as drf_exception_handler
+
+from api.parsers import BodyTooLarge
 
 logger = logging.getLogger(__name__)
 
@@ -43,6 +46,8 @@ def _as_api_error(error: Exception) -> Exception:
             return ValidationError({error.field: [error.message]})
         case FactGoneError():
             return NotFound("The memory was deleted in the meantime.")
+        case RequestDataTooBig():
+            return BodyTooLarge()
         case OperationalError() | InterfaceError():
             logger.error("database away: %s", error)
             return DatabaseAway()

@@ -4,25 +4,28 @@ import io
 from collections.abc import Mapping
 from typing import IO, Any
 
+from django.conf import settings
 from rest_framework import status
 from rest_framework.exceptions import APIException, ParseError
 from rest_framework.parsers import JSONParser
 
-MAX_BODY_BYTES = 8 << 20
-
 
 class BodyTooLarge(APIException):
     status_code = status.HTTP_413_REQUEST_ENTITY_TOO_LARGE
-    default_detail = f"The body is larger than {MAX_BODY_BYTES >> 20} MiB. Send fewer or shorter messages a call."
     default_code = "body_too_large"
+
+    def __init__(self) -> None:
+        limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE >> 20
+        super().__init__(f"The body is larger than {limit} MiB. Send fewer or shorter messages a call.")
 
 
 class JSONObjectParser(JSONParser):
     def parse(
         self, stream: IO[Any], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
-        content = stream.read(MAX_BODY_BYTES + 1)
-        if len(content) > MAX_BODY_BYTES:
+        limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+        content = stream.read(limit + 1)
+        if len(content) > limit:
             raise BodyTooLarge
         try:
             body = super().parse(io.BytesIO(content), media_type, parser_context)

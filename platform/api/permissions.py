@@ -8,13 +8,13 @@ from tenants.models import ApiKey
 
 
 class HasKeyScope(BasePermission):
-    """The view names the key scope each method needs in `key_scopes`; None: any valid key will do."""
+    """The view names in `key_scopes` the key scope of each of its methods; without one any valid key will do."""
 
     def has_permission(self, request: Request, view: APIView) -> bool:
         api_key = request.auth
         if not isinstance(api_key, ApiKey):
             return False
-        needed = view.key_scopes[request.method]  # type: ignore[attr-defined]
-        if needed is not None and needed not in api_key.scopes:
+        needed = view.key_scopes.get(request.method)  # type: ignore[attr-defined]
+        if needed and needed not in api_key.scopes:
             raise PermissionDenied(f'This key lacks the scope "{needed}". Use a key that has it.')
         return True
