@@ -24,6 +24,11 @@ def model_fingerprint(model: str | Path, kv_cache_dtype: str = "auto") -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
 
 
+def encoding_fingerprint(fingerprint: str, header_text: str) -> str:
+    """What an encoding is current for: the model and the text before the first fact (template and memory header)."""
+    return hashlib.sha256(json.dumps([fingerprint, header_text]).encode()).hexdigest()[:32]
+
+
 def _ends(path: Path) -> str:
     digest = hashlib.sha256()
     with path.open("rb") as stream:

@@ -26,6 +26,12 @@ def resolve_embedding_model(name: str, home: Path) -> Path:
     return _made_once(home / "models" / EMBEDDING_FOLDER, _unzip_demo_embedding_model)
 
 
+def served_name(name: str, home: Path) -> str:
+    """What the engine calls the model: a folder's own name, else the Hugging Face name."""
+    folder = resolve_model(name, home)
+    return folder.resolve().name if folder.is_dir() else name
+
+
 def _made_once(target: Path, make: Callable[[Path], None]) -> Path:
     """Run `make` on an empty folder and move the result to `target`: whole or absent, also when two processes ask."""
     if target.is_dir():
