@@ -35,29 +35,34 @@ class EncodePlan:
 
 @dataclass(frozen=True)
 class StepPlan(KVConnectorMetadata):
-    """Executed in this order: inject, encode, drop; stage goes to the background."""
+    """Executed in the order of the fields, so that what was promised is there and what was dropped can come back."""
 
+    ticket: int = 0
     inject: tuple[InjectPlan, ...] = ()
-    encode: tuple[EncodePlan, ...] = ()
     drop: tuple[str, ...] = ()
     stage: tuple[str, ...] = ()
+    encode: tuple[EncodePlan, ...] = ()
+
+
+Order = tuple[str, int]
+"""A blob's key and the ticket of the plan that ordered it."""
 
 
 @dataclass
 class WorkerReport(KVConnectorWorkerMetadata):
-    """Blobs that became resident or could not be loaded; `ranks` counts the workers that hold each key."""
+    """Orders whose blobs became resident, or could not be loaded; `ranks` counts the workers that hold each."""
 
-    residents: dict[str, Resident] = field(default_factory=dict)
-    ranks: Counter[str] = field(default_factory=Counter)
-    lost: set[str] = field(default_factory=set)
+    residents: dict[Order, Resident] = field(default_factory=dict)
+    ranks: Counter[Order] = field(default_factory=Counter)
+    lost: set[Order] = field(default_factory=set)
 
-    def add(self, key: str, resident: Resident) -> None:
-        self.residents[key] = resident
-        self.ranks[key] += 1
+    def add(self, order: Order, resident: Resident) -> None:
+        self.residents[order] = resident
+        self.ranks[order] += 1
 
     def aggregate(self, other: KVConnectorWorkerMetadata) -> "WorkerReport":
         if not isinstance(other, WorkerReport):
             raise TypeError(f"cannot add {type(other).__name__} to a WorkerReport")
         return WorkerReport(
-            {**self.residents, **other.residents}, Counter(self.ranks) + Counter(other.ranks), self.lost | other.lost
+            {**self.residents, **other.residents}, self.ranks + other.ranks, self.lost | other.lost
         )

@@ -1,6 +1,7 @@
 """Scheduler half: decides what is injected, encoded, staged and dropped. Owns all metadata, no tensors."""
 
 import time
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,7 +10,7 @@ from vllm.v1.core.sched.output import SchedulerOutput
 from vllm.v1.request import Request
 
 from inference.engine.config import ConnectorConfig
-from inference.engine.metadata import BlockIds, EncodePlan, InjectPlan, StepPlan, WorkerReport
+from inference.engine.metadata import BlockIds, EncodePlan, InjectPlan, Order, StepPlan, WorkerReport
 from memory.contracts import DropParams, EncodeParams, InjectParams, Segment, Span, parse_params
 from memory.digest import token_digest
 from memory.store import BlobStore
@@ -50,9 +51,9 @@ class SchedulerHalf:
         self.index = TierIndex(config.host_bytes)
         self._injections: dict[str, Injection] = {}
         self._encodings: dict[str, Encoding] = {}
-        self._held: dict[str, int] = {}
+        self._held: Counter[Order] = Counter()
+        self._ticket = 0
         self._stage: dict[str, None] = {}
-        self._staging: set[str] = set()
         self._inject: list[InjectPlan] = []
 
     def on_new_request(self, request: Request) -> None:
@@ -77,8 +78,7 @@ class SchedulerHalf:
             return 0
         matched, missing = self._resident_prefix(injection)
         if missing and self._may_wait(injection):
-            wanted = [key for key in missing if key not in self._staging]
-            self._stage.update(dict.fromkeys(wanted))
+            self._stage.update(dict.fromkeys(key for key in missing if not self.index.is_expected(key)))
             return None
         # The last token is always computed: the model has to run on something.
         injection.offered = min(matched, request.num_tokens - 1)
@@ -97,25 +97,25 @@ class SchedulerHalf:
         self._inject.append(InjectPlan(request.request_id, keys, start, end, block_ids))
 
     def plan_step(self, output: SchedulerOutput) -> StepPlan:
-        stage, self._stage = tuple(self._stage), {}
-        self._staging.update(stage)
+        self._ticket += 1
         inject, self._inject = tuple(self._inject), []
-        return StepPlan(inject, tuple(self._encodes(output)), self.index.take_dropped(), stage)
+        stage, self._stage = tuple(self._stage), {}
+        encode = tuple(self._encodes(output))
+        for key in [*stage, *(plan.key for plan in encode)]:
+            self.index.expect(key, self._ticket)
+        return StepPlan(self._ticket, inject, self.index.take_dropped(), stage, encode)
 
     def on_report(self, report: WorkerReport) -> None:
-        for key in report.lost:
-            self._held.pop(key, None)
-            self._staging.discard(key)
-            self.index.lose(key)
-        for key, ranks in report.ranks.items():
-            if key in report.lost:
-                continue
-            held = self._held.pop(key, 0) + ranks
-            if held < self.world_size:
-                self._held[key] = held
-                continue
-            self._staging.discard(key)
-            self.index.admit(key, report.residents[key])
+        """A blob is resident once every rank holds it, and lost once one cannot load it."""
+        for order in report.lost:
+            self._held.pop(order, None)
+            self.index.lose(*order)
+        self._held += report.ranks
+        for order, resident in report.residents.items():
+            if self._held[order] >= self.world_size:
+                del self._held[order]
+                key, ticket = order
+                self.index.admit(key, resident, ticket)
 
     def on_finished(self, request: Request) -> dict[str, Any] | None:
         self._injections.pop(request.request_id, None)
@@ -125,7 +125,6 @@ class SchedulerHalf:
     def _drop(self, keys: set[str]) -> None:
         for key in keys:
             self.index.drop(key)
-            self._staging.discard(key)
             self._stage.pop(key, None)
         for encoding in self._encodings.values():
             encoding.spans = [item for item in encoding.spans if item[0].key not in keys]
@@ -139,7 +138,7 @@ class SchedulerHalf:
                 if (resident.tokens, resident.digest) != (segment.tokens, segment.digest):
                     break
                 matched += 0 if missing else segment.tokens
-            elif segment.key in self._staging or self._can_stage(segment.key):
+            elif self.index.is_expected(segment.key) or self._can_stage(segment.key):
                 missing.append(segment.key)
             else:
                 break

@@ -31,7 +31,7 @@ class WorkerHalf:
         self.cache: PagedCache | None = None
         self.rotation: Rotation | None = None
         self._pool = ThreadPoolExecutor(LOADERS, thread_name_prefix="blob")
-        self._loading: dict[str, Future[Blob | None]] = {}
+        self._loading: dict[str, tuple[int, Future[Blob | None]]] = {}
         self._report = WorkerReport()
 
     def register(self, vllm_config: VllmConfig, kv_config: KVCacheConfig, caches: dict[str, torch.Tensor]) -> None:
@@ -40,35 +40,37 @@ class WorkerHalf:
         self.cache = PagedCache(vllm_config, kv_config, caches)
 
     def before_forward(self, plan: StepPlan) -> None:
-        for key in plan.stage:
-            if key not in self._loading:
-                self._loading[key] = self._pool.submit(self._load, key)
         for inject in plan.inject:
             self._inject(inject)
         for key in plan.drop:
             self.host.drop(key)
             self._loading.pop(key, None)
+        for key in plan.stage:
+            self._loading[key] = plan.ticket, self._pool.submit(self._load, key)
 
     def after_forward(self, plan: StepPlan) -> None:
         for encode in plan.encode:
-            self._encode(encode)
+            blob = self._read(encode)
+            self._admit(blob, plan.ticket)
+            self._pool.submit(self._guarded(self.store.write), blob, self.shard)
 
     def take_report(self) -> WorkerReport | None:
-        for key in [key for key, future in self._loading.items() if future.done()]:
-            blob = self._loading.pop(key).result()
-            if blob is None:
-                self._report.lost.add(key)
-            else:
-                self._admit(blob)
+        for key, (ticket, future) in list(self._loading.items()):
+            if future.done():
+                del self._loading[key]
+                if blob := future.result():
+                    self._admit(blob, ticket)
+                else:
+                    self._report.lost.add((key, ticket))
         report, self._report = self._report, WorkerReport()
         return report if report.residents or report.lost else None
 
     def shutdown(self) -> None:
         self._pool.shutdown(wait=True)
 
-    def _admit(self, blob: Blob) -> None:
+    def _admit(self, blob: Blob, ticket: int) -> None:
         self.host.put(blob)
-        self._report.add(blob.key, Resident(blob.tokens, blob.digest, blob.nbytes))
+        self._report.add((blob.key, ticket), Resident(blob.tokens, blob.digest, blob.nbytes))
 
     def _inject(self, plan: InjectPlan) -> None:
         assert self.cache is not None
@@ -101,13 +103,11 @@ class WorkerHalf:
             at += blob.tokens
         return torch.cat(rows), torch.cat(moved)
 
-    def _encode(self, plan: EncodePlan) -> None:
+    def _read(self, plan: EncodePlan) -> Blob:
         assert self.cache is not None
         rows = self.cache.read(plan.start, plan.end, plan.block_ids).cpu()
         layout = self.cache.layout.describe()
-        blob = Blob(plan.key, rows, plan.start, plan.digest, layout, self.config.fingerprint)
-        self._admit(blob)
-        self._pool.submit(self._guarded(self.store.write), blob, self.shard)
+        return Blob(plan.key, rows, plan.start, plan.digest, layout, self.config.fingerprint)
 
     def _load(self, key: str) -> Blob | None:
         assert self.cache is not None

@@ -15,12 +15,17 @@ class Resident:
 
 
 class TierIndex:
-    """Least recently used first; never over `quota_bytes`. Lost keys are not asked for again for a while."""
+    """Least recently used first; never over `quota_bytes`. Lost keys are not asked for again for a while.
+
+    Orders to the worker and its reports cross on their way, so every order carries a ticket, and a report counts only
+    while its ticket is the one expected: after a drop it is not, and the drop order is on its way.
+    """
 
     def __init__(self, quota_bytes: int) -> None:
         self.quota_bytes = quota_bytes
         self.nbytes = 0
         self._residents: OrderedDict[str, Resident] = OrderedDict()
+        self._expected: dict[str, int] = {}
         self._lost: dict[str, float] = {}
         self._dropped: list[str] = []
 
@@ -33,8 +38,18 @@ class TierIndex:
     def touch(self, key: str) -> None:
         self._residents.move_to_end(key)
 
-    def admit(self, key: str, resident: Resident) -> None:
+    def expect(self, key: str, ticket: int) -> None:
+        """Record that the worker is told to make a blob resident."""
+        self._expected[key] = ticket
+
+    def is_expected(self, key: str) -> bool:
+        return key in self._expected
+
+    def admit(self, key: str, resident: Resident, ticket: int) -> None:
         """Record a blob that became resident; evicts what no longer fits, the blob itself if it never can."""
+        if self._expected.get(key) != ticket:
+            return
+        del self._expected[key]
         self._forget(key)
         self._lost.pop(key, None)
         self._residents[key] = resident
@@ -45,11 +60,14 @@ class TierIndex:
     def drop(self, key: str) -> None:
         """Take a blob out, and have the worker halves do the same."""
         self._forget(key)
+        self._expected.pop(key, None)
         self._dropped.append(key)
 
-    def lose(self, key: str) -> None:
+    def lose(self, key: str, ticket: int) -> None:
         """Record that a blob could not be loaded."""
-        self._forget(key)
+        if self._expected.get(key) != ticket:
+            return
+        del self._expected[key]
         self._lost[key] = time.monotonic() + LOST_SECONDS
 
     def is_lost(self, key: str) -> bool:

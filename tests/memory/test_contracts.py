@@ -1,0 +1,68 @@
+"""`kv_transfer_params` are hostile: anything but the exact form is no params at all, and never an exception."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory.contracts import DropParams, EncodeParams, InjectParams, Segment, Span, parse_params
+
+KEY, DIGEST = "a" * 64, "b" * 32
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        InjectParams("tenant", (Segment(KEY, 3, DIGEST), Segment(KEY, 1, DIGEST))),
+        EncodeParams("tenant", (Span(KEY, 0, 4),)),
+        DropParams((KEY,)),
+    ],
+    ids=lambda params: type(params).__name__,
+)
+def test_params_survive_the_wire(params: Any) -> None:
+    assert parse_params(params.to_params()) == params
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        None,
+        [],
+        "inject",
+        {},
+        {"op": "exec"},
+        {"op": "inject"},
+        {"op": "inject", "tenant": "t", "segments": []},
+        {"op": "inject", "tenant": "t", "segments": {"key": KEY}},
+        {"op": "inject", "tenant": 7, "segments": [{"key": KEY, "tokens": 1, "digest": DIGEST}]},
+        {"op": "inject", "tenant": "t", "segments": [{"key": "../../etc/passwd", "tokens": 1, "digest": DIGEST}]},
+        {"op": "inject", "tenant": "t", "segments": [{"key": KEY + "\n", "tokens": 1, "digest": DIGEST}]},
+        {"op": "inject", "tenant": "t", "segments": [{"key": KEY, "tokens": 0, "digest": DIGEST}]},
+        {"op": "inject", "tenant": "t", "segments": [{"key": KEY, "tokens": True, "digest": DIGEST}]},
+        {"op": "inject", "tenant": "t", "segments": [{"key": KEY, "tokens": 1.0, "digest": DIGEST}]},
+        {"op": "inject", "tenant": "t", "segments": [{"key": KEY, "tokens": 1 << 40, "digest": DIGEST}]},
+        {"op": "inject", "tenant": "t", "segments": [{"key": KEY, "tokens": 1, "digest": 5}]},
+        {"op": "inject", "tenant": "t", "segments": ["x"]},
+        {"op": "inject", "tenant": "t", "segments": [{"key": KEY, "tokens": 1, "digest": DIGEST}] * 5000},
+        {"op": "encode", "tenant": "t", "spans": [{"key": KEY, "start": 3, "end": 3}]},
+        {"op": "encode", "tenant": "t", "spans": [{"key": KEY, "start": -1, "end": 3}]},
+        {"op": "drop", "keys": [None]},
+        {"op": "drop", "keys": KEY},
+    ],
+    ids=lambda raw: str(raw)[:60],
+)
+def test_anything_else_is_no_params(raw: object) -> None:
+    assert parse_params(raw) is None
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.sampled_from([KEY, DIGEST, "inject"]),
+    lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from(["op", "segments", "spans", "keys", "key"]), inner),
+)
+
+
+@given(json_values, st.sampled_from(["inject", "encode", "drop"]))
+def test_parsing_never_raises(value: Any, op: str) -> None:
+    parse_params(value)
+    parse_params({"op": op, "tenant": "t", "segments": value, "spans": value, "keys": value})
