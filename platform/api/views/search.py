@@ -28,7 +28,7 @@ class SearchView(TenantView):
             query=given["query"],
             condition=given["condition"],
             top_k=given["top_k"],
-            threshold=given["threshold"],
+            threshold=given["threshold"] or -1.0,  # 0 leaves nothing out, and a cosine may be negative
             show_expired=given["show_expired"],
         )
         results = FoundOutput({"results": found}).data["results"]
