@@ -25,6 +25,7 @@ from inference.gateway.runtime import Runtime
 from inference.gateway.sanitize import ask_for_usage, client_body
 from inference.gateway.snapshot import Entry, Snapshot
 from memory.contracts import InjectParams, Segment
+from memory.encoding import strategy_name
 from memory.keys import SaltKind, cache_salt
 from memory.prompt.messages import is_text_only, last_user_text
 
@@ -94,7 +95,7 @@ def plan_memory(
 def _retrieve(
     runtime: Runtime, tenant: Tenant, owner: Owner, messages: list[dict[str, Any]], options: MemoryOptions
 ) -> tuple[Snapshot, list[Entry]]:
-    snapshot = runtime.snapshots.current(owner, tenant.strategy)
+    snapshot = runtime.snapshots.current(owner, strategy_name(tenant.strategy))
     if not len(snapshot):
         return snapshot, []
     allowed = None

@@ -10,7 +10,7 @@ from facts.embedding import embed_query
 from transformers import AutoTokenizer
 
 from inference.gateway.cache import SnapshotCache
-from memory.fingerprint import model_fingerprint
+from memory.fingerprint import encoding_fingerprint, model_fingerprint
 from memory.models import resolve_model
 from memory.prompt import ChatTemplate
 
@@ -48,7 +48,9 @@ def load_runtime(*, max_model_len: int, chat_template: str | None = None) -> Run
     fingerprint = model_fingerprint(model, settings.ENV.kv_cache_dtype)
     probe = embed_query(PROBE)
     dim = 1 if probe is None else len(probe)  # without embeddings facts are chosen by age
-    snapshots = SnapshotCache(dim=dim, fingerprint=fingerprint, line=template.line)
+    snapshots = SnapshotCache(
+        dim=dim, fingerprint=encoding_fingerprint(fingerprint, template.header), line=template.line
+    )
     logger.info("memory stands in the %s message; model %s", template.placement, fingerprint)
     return Runtime(template, fingerprint, max_model_len, snapshots)
 

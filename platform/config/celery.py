@@ -28,4 +28,13 @@ app.conf.update(
     broker_connection_retry_on_startup=True,
     broker_transport_options={"visibility_timeout": 600, "socket_connect_timeout": 1, "socket_timeout": 30},
     imports=["workers.tasks"],
+    # Expired when the next one comes, so that they do not pile up; not in the queue of what they look for.
+    beat_schedule={
+        "sweep": {
+            "task": "workers.encode.sweep",
+            "schedule": 30,
+            "options": {"queue": "tiering", "expires": 30},
+        },
+        "audit": {"task": "workers.tiering.audit", "schedule": 120, "options": {"expires": 120}},
+    },
 )

@@ -34,3 +34,8 @@ def api_key_authenticate(*, raw: str) -> ApiKey | None:
 def tenant_by_id(tenant_id: UUID | str) -> Tenant | None:
     """An active tenant."""
     return Tenant.objects.filter(pk=tenant_id, is_active=True).first()
+
+
+def tenants_active() -> list[Tenant]:
+    """The oldest first."""
+    return list(Tenant.objects.filter(is_active=True).order_by("created_at", "pk"))

@@ -1,5 +1,6 @@
 """Reads on memory. Each opens the tenant's scope itself when given a tenant, else runs in the caller's."""
 
+from facts.selectors.blobs import ReadyBlob, facts_unencoded, known_keys, owners_with_stale, ready_blobs, served_keys
 from facts.selectors.encodings import (
     encodings_outdated,
     encodings_to_drop,
@@ -14,6 +15,7 @@ from facts.selectors.rows import FactRow, earlier_facts, fact_delta
 __all__ = [
     "FactRow",
     "OwnerState",
+    "ReadyBlob",
     "earlier_facts",
     "encodings_outdated",
     "encodings_to_drop",
@@ -24,9 +26,14 @@ __all__ = [
     "fact_get",
     "fact_history",
     "facts_matching",
+    "facts_unencoded",
     "header_encoding",
     "headers_unfinished",
+    "known_keys",
     "owner_get",
     "owner_state",
+    "owners_with_stale",
+    "ready_blobs",
+    "served_keys",
     "turns_before",
 ]

@@ -2,6 +2,7 @@
 
 from facts.inputs import UNSET, AddedFact, AddResult, DeleteResult, Message
 from facts.services.add import facts_add
+from facts.services.announce import encoding_announce
 from facts.services.delete import fact_delete, facts_delete
 from facts.services.embed import facts_embed_missing
 from facts.services.encoding import encoding_drop, encoding_mark_failed, encoding_start, encodings_mark_stale
@@ -14,6 +15,7 @@ __all__ = [
     "AddedFact",
     "DeleteResult",
     "Message",
+    "encoding_announce",
     "encoding_drop",
     "encoding_mark_failed",
     "encoding_mark_ready",

@@ -1,0 +1,65 @@
+"""The blobs of an engine and its store, as a worker sees them."""
+
+import time
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from memory.blob import BlobInfo
+from memory.encoding import PlannedSegment
+from memory.store import BlobStore
+from workers.engine import EngineAway, EngineClient, EngineDown
+
+WAIT_SECONDS = 10.0
+FIRST_PAUSE, LONGEST_PAUSE = 0.01, 0.2
+
+
+class BlobMissing(Exception):  # noqa: N818 - reads as what it says
+    """The engine took the request, but no whole blob of these tokens came."""
+
+
+@dataclass(frozen=True, slots=True)
+class Blobs:
+    store: BlobStore
+    engine: EngineClient
+
+    def find(self, segment: PlannedSegment, fingerprint: str) -> BlobInfo | None:
+        """The segment's blob when it is in the store, whole, and of these tokens and this model.
+
+        A file that is not is removed. Raises EngineDown when another model made it: encoding has to wait for ours.
+        """
+        if not self.store.exists(segment.key):
+            return None
+        info = self.store.verify(segment.key)
+        if info is None:
+            return None
+        if info.fingerprint != fingerprint:
+            self.store.delete(segment.key)
+            raise EngineDown("the engine runs another model than this worker's configuration names")
+        if (info.tokens, info.digest) != (segment.tokens, segment.digest):
+            self.store.delete(segment.key)
+            return None
+        return info
+
+    def wait_for(self, segment: PlannedSegment, fingerprint: str, seconds: float = WAIT_SECONDS) -> BlobInfo:
+        """Raises BlobMissing."""
+        until, pause = time.monotonic() + seconds, FIRST_PAUSE
+        while True:
+            if info := self.find(segment, fingerprint):
+                return info
+            if time.monotonic() >= until:
+                raise BlobMissing(f"no blob {segment.key} after {seconds:.0f} seconds")
+            time.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
+
+    def forget(self, keys: Collection[str]) -> None:
+        """From the store first, so that the engine cannot load them again. Raises EngineDown, EngineBroke."""
+        for key in keys:
+            self.store.delete(key)
+        if not keys:
+            return
+        try:
+            self.engine.drop(list(keys))
+        except EngineAway:
+            return  # its memory went with it
+        for key in keys:
+            self.store.delete(key)  # written while the engine was being told

@@ -1,0 +1,100 @@
+"""What workers ask of the engine."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+from memory.contracts import MAX_ITEMS, DropParams, EncodeParams
+
+CONNECT_SECONDS = 2.0
+ANSWER_SECONDS = 120.0
+ENCODE_PRIORITY = 10  # higher numbers wait for lower ones: chats go first
+REFUSALS = (400, 413, 422)
+
+
+class EngineDown(Exception):  # noqa: N818 - reads as what it says
+    """It cannot be asked now: not running, starting, busy, or not ours. Nothing is wrong with the request."""
+
+
+class EngineAway(EngineDown):
+    """Nothing listens there, so nothing is resident there either."""
+
+
+class EngineBroke(Exception):  # noqa: N818
+    """It failed while it worked on this request, perhaps because of it."""
+
+
+class EngineRefused(Exception):  # noqa: N818
+    """It will never take this request; the message is its reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineClient:
+    """One HTTP connection a call: a kept one may be dead after the engine's restart, which looks like a failure."""
+
+    url: str
+    service_key: str
+    model: str
+
+    def max_model_len(self) -> int:
+        """Tokens a prompt and its answer may have together. Raises EngineDown."""
+        cards = self._call("GET", "/v1/models").get("data") or [{}]
+        served = {card.get("id"): card for card in cards}
+        if self.model not in served:
+            raise EngineDown(f"the engine serves {', '.join(map(str, served))}, not {self.model}")
+        return int(served[self.model]["max_model_len"])
+
+    def encode(self, token_ids: Sequence[int], params: EncodeParams, *, cache_salt: str) -> frozenset[str]:
+        """Keys of the spans that it keeps. Raises EngineDown, EngineBroke, EngineRefused."""
+        fields = {"kv_transfer_params": params.to_params(), "cache_salt": cache_salt, "priority": ENCODE_PRIORITY}
+        answer = self._complete(token_ids, fields)
+        accepted = (answer.get("kv_transfer_params") or {}).get("accepted") or ()
+        return frozenset(map(str, accepted))
+
+    def drop(self, keys: Sequence[str]) -> None:
+        """Nothing of these blobs is resident after it. Raises EngineDown, EngineBroke, EngineRefused."""
+        for start in range(0, len(keys), MAX_ITEMS):
+            params = DropParams(tuple(keys[start : start + MAX_ITEMS]))
+            self._complete([0], {"kv_transfer_params": params.to_params(), "cache_salt": "drop"})
+
+    def _complete(self, token_ids: Sequence[int], fields: Mapping[str, Any]) -> dict[str, Any]:
+        body = {"model": self.model, "prompt": list(token_ids), "max_tokens": 1, "temperature": 0, **fields}
+        return self._call("POST", "/v1/completions", body)
+
+    def _call(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        headers = {"authorization": f"Bearer {self.service_key}"}
+        timeout = httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS)
+        try:
+            answer = httpx.request(
+                method, self.url + path, json=body, headers=headers, timeout=timeout, trust_env=False
+            )
+        except httpx.ConnectError as error:
+            raise EngineAway(f"no engine at {self.url}: {error}") from error
+        except httpx.TimeoutException as error:
+            raise EngineDown(f"the engine does not answer in time: {type(error).__name__}") from error
+        except httpx.TransportError as error:
+            raise EngineBroke(f"the engine broke off: {error}") from error
+        return _content(answer)
+
+
+def _content(answer: httpx.Response) -> dict[str, Any]:
+    if answer.status_code in REFUSALS:
+        raise EngineRefused(f"{answer.status_code}: {_reason(answer)}")
+    if answer.status_code == 500:
+        raise EngineBroke(f"500: {_reason(answer)}")
+    if answer.status_code != 200:
+        raise EngineDown(f"the engine answers {answer.status_code}: {_reason(answer)}")
+    try:
+        content = answer.json()
+    except ValueError as error:
+        raise EngineDown("what answers is not the engine: no JSON") from error
+    return content if isinstance(content, dict) else {}
+
+
+def _reason(answer: httpx.Response) -> str:
+    try:
+        return str(answer.json()["error"]["message"])[:500]
+    except (ValueError, KeyError, TypeError):
+        return answer.text[:500]

@@ -1,0 +1,53 @@
+"""Finds what is left to do, whatever was lost on the way: the database says it."""
+
+import logging
+from typing import Any
+
+from config.celery import app
+from facts.enqueue import DROP_STALE, ENCODE_FACT, enqueue_many
+from facts.selectors import encodings_outdated, encodings_unfinished, headers_unfinished, owners_with_stale
+from facts.services import encodings_mark_stale, facts_embed_missing
+from kombu.exceptions import ChannelError
+from tenants.models import Tenant
+from tenants.selectors import tenants_active
+
+from memory.encoding import parse_strategy
+from workers.dropping import ENCODE_HEADER
+from workers.model import encoding_model
+
+QUEUE = "encode"
+BUSY = 50
+
+logger = logging.getLogger(__name__)
+
+
+def sweep_all() -> None:
+    """One tenant's trouble is not the others'."""
+    for tenant in tenants_active():
+        try:
+            sweep_tenant(tenant)
+        except Exception:
+            logger.exception("sweep of tenant %s failed", tenant.pk)
+
+
+def sweep_tenant(tenant: Tenant) -> None:
+    model, strategy = encoding_model(), parse_strategy(tenant.strategy)
+    names: dict[str, Any] = {"fingerprint": model.fingerprint, "strategy": strategy.name}
+    while outdated := encodings_outdated(tenant=tenant, **names):
+        encodings_mark_stale(tenant=tenant, ids=outdated)
+    facts_embed_missing(tenant=tenant)
+    enqueue_many(DROP_STALE, [(tenant.pk, owner_id) for owner_id in owners_with_stale(tenant=tenant)])
+    if queued() >= BUSY:
+        return  # what looks forgotten may only wait for its turn
+    enqueue_many(ENCODE_HEADER, [(tenant.pk, owner_id) for owner_id in headers_unfinished(tenant=tenant, **names)])
+    enqueue_many(ENCODE_FACT, [(tenant.pk, fact_id) for fact_id in encodings_unfinished(tenant=tenant, **names)])
+
+
+def queued(queue: str = QUEUE) -> int:
+    """Tasks that no worker has taken."""
+    with app.connection_for_read() as connection:
+        channel: Any = connection.default_channel
+        try:
+            return int(channel.queue_declare(queue, passive=True).message_count)
+        except ChannelError:  # Redis has no empty lists
+            return 0
