@@ -30,6 +30,11 @@ class Runtime:
     mismatched_segments: int = field(default=0)
 
     @property
+    def encodings_for(self) -> str:
+        """The fingerprint of encodings that are current: of the model and the text before the first fact."""
+        return encoding_fingerprint(self.fingerprint, self.template.header)
+
+    @property
     def may_inject(self) -> bool:
         return self.golden == "passed"
 
