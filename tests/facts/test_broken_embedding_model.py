@@ -13,9 +13,7 @@ from tenants.models import Tenant
 from tests.factories import add_facts
 
 
-def test_it_is_stored_found_and_embedded_later(
-    tenant: Tenant, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_it_is_stored_found_and_embedded_later(tenant: Tenant, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     working = settings.ENV
     broken = working.model_copy(update={"embedding_model": str(tmp_path)})
     monkeypatch.setattr(settings, "ENV", broken)
