@@ -95,7 +95,7 @@ class AddedTextOutput(Raw):
 class AddedOutput(Raw):
     id = serializers.UUIDField()
     event = serializers.CharField(help_text="ADD, or NONE for a memory that was there already")
-    data = AddedTextOutput()
+    data = AddedTextOutput()  # type: ignore[assignment]
 
 
 class AddOutput(Raw):

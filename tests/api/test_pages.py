@@ -15,6 +15,6 @@ def test_pages_follow_each_other_to_the_end(owner: Caller, member: Caller) -> No
 
 
 def test_the_page_of_an_empty_list_is_empty(owner: Caller) -> None:
-    empty = {"count": 0, "next": None, "previous": None, "results": []}
+    empty: dict[str, object] = {"count": 0, "next": None, "previous": None, "results": []}
     assert owner.post("/v3/memories/", {}) == (200, empty)
     assert owner.get("/v1/events/") == (200, empty)

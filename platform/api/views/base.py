@@ -23,7 +23,7 @@ class TenantView(APIView):
     """Handlers run inside the scope of the key's tenant; nothing of another tenant can be read by mistake."""
 
     permission_classes = (IsAuthenticated, HasKeyScope)
-    key_scopes: ClassVar[dict[str, str]] = {}
+    key_scopes: ClassVar[dict[str, str | None]] = {}
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         with ExitStack() as self.open_scopes:

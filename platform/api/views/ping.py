@@ -9,6 +9,8 @@ from api.views.base import TenantView
 
 
 class PingView(TenantView):
+    key_scopes = {"GET": None}
+
     @extend_schema(operation_id="ping", summary="Check the key", responses=PingOutput, tags=["keys"])
     def get(self, request: Request) -> Response:
         tenant_id = self.tenant.id

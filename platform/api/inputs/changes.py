@@ -1,0 +1,69 @@
+"""What add and update take."""
+
+from typing import Any
+
+from rest_framework import serializers
+from rest_framework.exceptions import ParseError
+
+from api.fields import (
+    ExpirationField,
+    FactTextField,
+    MetadataField,
+    StrictBooleanField,
+    StrictCharField,
+    TimestampField,
+)
+from api.inputs.base import Input
+from api.inputs.scoped import ScopedInput, check_metadata_names
+
+MAX_MESSAGES = 1000
+
+
+class MessageInput(serializers.Serializer[Any]):
+    role = serializers.ChoiceField(choices=("user", "assistant", "system", "developer", "tool"))
+    content = FactTextField()
+
+
+class AddInput(ScopedInput):
+    ignored = (
+        "custom_instructions",
+        "custom_categories",
+        "agent_custom_instructions",
+        "structured_data_schema",
+        "includes",
+        "excludes",
+        "async_mode",
+        "output_format",
+        "version",
+        "enable_graph",
+        "org_id",
+        "project_id",
+        "source",
+    )
+
+    messages = serializers.ListField(child=MessageInput(), allow_empty=False, max_length=MAX_MESSAGES)
+    infer = StrictBooleanField(required=False, default=True, help_text="Must be false until this server extracts facts")
+    metadata = MetadataField(required=False, allow_null=True)
+    categories = serializers.ListField(
+        child=StrictCharField(max_length=255), required=False, allow_null=True, max_length=100
+    )
+    immutable = StrictBooleanField(required=False, default=False)
+    expiration_date = ExpirationField(required=False, allow_null=True)
+    timestamp = TimestampField(required=False, allow_null=True)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        attrs = super().validate(attrs)
+        check_metadata_names(attrs.get("metadata"), attrs["scopes"])
+        return attrs
+
+
+class UpdateInput(Input):
+    text = FactTextField(required=False)
+    metadata = MetadataField(required=False)
+    expiration_date = ExpirationField(required=False, allow_null=True, help_text="null: never expires")
+    timestamp = TimestampField(required=False)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if not attrs:
+            raise ParseError(f"Nothing to change. Send some of: {', '.join(self.fields)}.")
+        return attrs
