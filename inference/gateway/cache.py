@@ -35,6 +35,10 @@ class SnapshotCache:
                 self._evict()
         return snapshot
 
+    def clear(self) -> None:
+        with self._lock:
+            self._snapshots.clear()
+
     def _update(self, snapshot: Snapshot, owner: Owner, strategy: str) -> None:
         served: dict[str, Any] = {"owner_id": owner.pk, "fingerprint": self._fingerprint, "strategy": strategy}
         rows = fact_delta(after_seq=snapshot.seq, **served)

@@ -9,7 +9,7 @@ from inference.gateway.http import Send, with_headers
 TYPES = {401: "authentication_error", 403: "permission_error", 404: "not_found_error", 503: "service_unavailable_error"}
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)  # not frozen: Python writes tracebacks into exceptions
 class ApiError(Exception):
     """What the client gets instead of an answer; `message` says what to change."""
 

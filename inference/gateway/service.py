@@ -179,7 +179,7 @@ class GatewayService:
 
 
 def _rewritten(scope: Scope, body: bytes, request_id: str) -> Scope:
-    """The new body's length and the gateway's own engine headers. Clients may repeat a request id, the engine may not."""
+    """The new body's length, the gateway's own engine headers. Clients may repeat a request id, the engine may not."""
     fields = {"content-length": str(len(body)), "x-request-id": f"{request_id}-{uuid4().hex[:8]}"}
     headers = with_headers(scope["headers"], fields, drop=(*ENGINE_HEADERS, "transfer-encoding"))
     return {**scope, "headers": headers}

@@ -1,0 +1,39 @@
+from collections.abc import Iterator
+
+import pytest
+from facts import enqueue
+from tenants.models import Tenant
+from tenants.scope import tenant_scope
+
+from inference.gateway.runtime import Runtime, load_runtime
+from tests.factories import People, people_create
+
+
+@pytest.fixture(scope="session")
+def loaded_runtime() -> Runtime:
+    return load_runtime(max_model_len=2048)
+
+
+@pytest.fixture
+def runtime(loaded_runtime: Runtime) -> Runtime:
+    """The demo model's tokenizer and embeddings; the golden check has passed, no owner is known yet."""
+    loaded_runtime.golden, loaded_runtime.max_model_len, loaded_runtime.mismatched_segments = "passed", 2048, 0
+    loaded_runtime.snapshots.clear()
+    return loaded_runtime
+
+
+@pytest.fixture
+def people(db: None) -> People:
+    return people_create()
+
+
+@pytest.fixture
+def tenant(people: People) -> Iterator[Tenant]:
+    with tenant_scope(people.tenant):
+        yield people.tenant
+
+
+@pytest.fixture(autouse=True)
+def broker_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing here waits for a worker."""
+    monkeypatch.setattr(enqueue, "_paused_until", float("inf"))

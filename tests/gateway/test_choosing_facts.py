@@ -1,0 +1,71 @@
+"""The facts nearest to the question, best last; none that has expired, belongs elsewhere or is filtered out."""
+
+from datetime import datetime, timedelta
+
+from django.utils import timezone
+from facts.embedding import embed_query
+from facts.models import Fact
+from facts.scopes import Scopes
+from facts.selectors import owner_get
+from tenants.models import Tenant
+
+from inference.gateway.candidates import choose_facts
+from inference.gateway.runtime import Runtime
+from memory.encoding import strategy_name
+from tests.factories import ALICE, add_facts
+
+TEXTS = ("Bob lives in Lisbon.", "Carla paints boats.", "The shop opens at nine.", "Bob has a dog called Bruno.")
+
+
+def chosen(
+    runtime: Runtime,
+    tenant: Tenant,
+    question: str = "",
+    *,
+    scopes: Scopes = ALICE,
+    top_k: int = 50,
+    now: datetime | None = None,
+) -> list[str]:
+    owner = owner_get(tenant=tenant, scopes=scopes)
+    assert owner is not None
+    snapshot = runtime.snapshots.current(owner, strategy_name(tenant.strategy))
+    query = embed_query(question) if question else None
+    found = choose_facts(snapshot, scopes=scopes, query=query, top_k=top_k, now=now or timezone.now())
+    return [entry.line.removeprefix("- ").strip() for entry in found]
+
+
+def test_the_best_fact_stands_last(runtime: Runtime, tenant: Tenant) -> None:
+    add_facts(tenant, *TEXTS)
+    assert chosen(runtime, tenant, "Where does Bob live?")[-1] == "Bob lives in Lisbon."
+
+
+def test_the_full_count_is_chosen_when_that_many_are_there(runtime: Runtime, tenant: Tenant) -> None:
+    add_facts(tenant, *TEXTS)
+    assert [len(chosen(runtime, tenant, "dogs", top_k=k)) for k in (1, 3, 4, 9)] == [1, 3, 4, 4]
+
+
+def test_without_a_question_the_newest_stand_last(runtime: Runtime, tenant: Tenant) -> None:
+    add_facts(tenant, *TEXTS)
+    assert chosen(runtime, tenant, top_k=2) == list(TEXTS[-2:])
+
+
+def test_facts_without_vector_are_candidates_beside_the_best(runtime: Runtime, tenant: Tenant) -> None:
+    facts = add_facts(tenant, *TEXTS)
+    Fact.objects.filter(pk=facts[1].pk).update(embedding=None)
+    assert chosen(runtime, tenant, "Where does Bob live?", top_k=2) == ["Carla paints boats.", "Bob lives in Lisbon."]
+
+
+def test_expired_facts_are_left_out(runtime: Runtime, tenant: Tenant) -> None:
+    facts = add_facts(tenant, *TEXTS)
+    expiry = timezone.now() + timedelta(hours=1)
+    Fact.objects.filter(pk=facts[0].pk).update(expires_at=expiry)
+    assert TEXTS[0] in chosen(runtime, tenant, "Bob", now=expiry - timedelta(seconds=1))
+    assert TEXTS[0] not in chosen(runtime, tenant, "Bob", now=expiry)
+
+
+def test_more_names_narrow_the_choice(runtime: Runtime, tenant: Tenant) -> None:
+    both = Scopes(user_id="alice", agent_id="cook")
+    add_facts(tenant, "Alice likes tea.")
+    add_facts(tenant, "Alice likes soup.", scopes=both)
+    assert chosen(runtime, tenant, "likes", scopes=both) == ["Alice likes soup."]
+    assert set(chosen(runtime, tenant, "likes")) == {"Alice likes tea.", "Alice likes soup."}
