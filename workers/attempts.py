@@ -51,4 +51,4 @@ def try_later(task: "Task[Any, Any]", error: Exception, *, args: tuple[Any, ...]
     if task.request.retries >= MAX_RETRIES:
         logger.warning("%s left to beat: %s", task.name, error)
         return
-    raise task.retry(exc=error, args=args, countdown=delay(task.request.retries), max_retries=None)
+    raise task.retry(exc=error, args=args, countdown=delay(task.request.retries), max_retries=MAX_RETRIES)

@@ -1,0 +1,52 @@
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+from django.conf import settings as django_settings
+from facts import enqueue
+from tenants.models import Tenant
+from tenants.scope import tenant_scope
+
+from memory.store import BlobStore
+from tests.factories import People, people_create
+from tests.workers.troubled_engine import TroubledEngine, free_port
+
+
+@pytest.fixture(autouse=True)
+def store(tmp_path: Path, settings: Any) -> BlobStore:
+    """A store of the test's own, and no engine at the address that is configured."""
+    update = {"store": tmp_path / "blobs", "engine_url": f"http://127.0.0.1:{free_port()}"}
+    settings.ENV = settings.ENV.model_copy(update=update)
+    return BlobStore(tmp_path / "blobs")
+
+
+@pytest.fixture
+def engine(settings: Any) -> Iterator[TroubledEngine]:
+    """An engine with the trouble that a test gives it."""
+    with TroubledEngine() as engine:
+        settings.ENV = settings.ENV.model_copy(update={"engine_url": engine.url})
+        yield engine
+
+
+@pytest.fixture
+def broker(monkeypatch: pytest.MonkeyPatch) -> Iterator[redis.Redis]:
+    """Empty queues that no worker reads."""
+    monkeypatch.setattr(enqueue, "_paused_until", 0.0)
+    with redis.Redis.from_url(django_settings.REDIS_URL) as client:
+        client.flushdb()
+        yield client
+        client.flushdb()
+
+
+@pytest.fixture
+def people(transactional_db: None, broker: redis.Redis) -> People:
+    """Everything is committed, so that tasks are really sent."""
+    return people_create()
+
+
+@pytest.fixture
+def tenant(people: People) -> Iterator[Tenant]:
+    with tenant_scope(people.tenant):
+        yield people.tenant
