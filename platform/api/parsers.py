@@ -19,6 +19,12 @@ class BodyTooLarge(APIException):
         super().__init__(f"The body is larger than {limit} MiB. Send fewer or shorter messages a call.")
 
 
+class LengthMissing(APIException):
+    status_code = status.HTTP_411_LENGTH_REQUIRED
+    default_detail = "Send the body whole, with a Content-Length header."
+    default_code = "length_required"
+
+
 class JSONObjectParser(JSONParser):
     def parse(
         self, stream: IO[Any], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None

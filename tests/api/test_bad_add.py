@@ -139,6 +139,11 @@ def test_a_body_over_the_limit_is_413(owner: Caller, stored: Stored) -> None:
     assert stored() == (0, 0, 0)
 
 
+def test_a_body_of_unknown_length_is_411_and_not_read_as_empty(owner: Caller) -> None:
+    response = owner.client.generic("POST", ADD, headers={"Transfer-Encoding": "chunked"})
+    assert (response.status_code, "Content-Length" in response.json()["detail"]) == (411, True)
+
+
 def test_a_form_is_415(owner: Caller) -> None:
     response = owner.client.post(ADD, {"user_id": "alice"})
     assert (response.status_code, list(response.json())) == (415, ["detail"])

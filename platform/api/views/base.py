@@ -14,6 +14,7 @@ from tenants.models import KeyScope, Tenant
 from tenants.scope import tenant_scope
 
 from api.authentication import KeyHolder
+from api.parsers import LengthMissing
 from api.permissions import HasKeyScope
 
 READ, WRITE = KeyScope.READ.value, KeyScope.WRITE.value
@@ -31,6 +32,8 @@ class TenantView(APIView):
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
+        if "HTTP_TRANSFER_ENCODING" in request.META and not request.META.get("CONTENT_LENGTH"):
+            raise LengthMissing  # it would be read as an empty body
         self.open_scopes.enter_context(tenant_scope(self.tenant))
 
     @property
