@@ -26,7 +26,7 @@ def sent(queues: redis.Redis) -> list[tuple[str, ...]]:
     """Task names with their arguments, in no order; the queues are empty afterwards."""
     found = []
     for queue in QUEUES:
-        while (raw := queues.lpop(queue)) is not None:
+        while isinstance(raw := queues.lpop(queue), bytes):
             headers = json.loads(raw)["headers"]
             found.append((headers["task"], headers["argsrepr"]))
     return sorted(found)

@@ -3,6 +3,7 @@
 import pytest
 from django.contrib import admin
 from django.contrib.auth.models import User
+from django.db.models import Model
 from django.test import Client
 from django.urls import reverse
 from facts.models import Encoding, Event, Fact, FactHistory, Owner, Turn
@@ -37,7 +38,7 @@ def staff() -> Client:
     return client
 
 
-def page(model: type, name: str = "changelist", *args: object) -> str:
+def page(model: type[Model], name: str = "changelist", *args: object) -> str:
     return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_{name}", args=args)
 
 
@@ -46,7 +47,7 @@ def test_every_model_of_ours_is_registered() -> None:
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
-def test_list_search_and_detail_open_for_staff(people: People, staff: Client, model: type) -> None:
+def test_list_search_and_detail_open_for_staff(people: People, staff: Client, model: type[Model]) -> None:
     assert staff.get(page(model)).status_code == 200
     if admin.site.get_model_admin(model).search_fields:
         assert staff.get(page(model), {"q": "alice"}).status_code == 200

@@ -35,7 +35,8 @@ def encoding_mark_ready(
         if current.state == EncodingState.READY:
             return current.key == key
         if current.fact_id is not None and not _all_active({current.fact_id: fact_hash}):
-            current.delete()  # a change of the fact has sent its new text to be encoded already
+            # A change of the fact has sent its new text to be encoded already.
+            Encoding.objects.filter(pk=current.pk).update(state=EncodingState.STALE, updated_at=timezone.now())
             return False
         if not set(context_fact_ids) <= hashes.keys() or not _all_active({i: hashes[i] for i in context_fact_ids}):
             Encoding.objects.filter(pk=current.pk).update(attempts=0, updated_at=timezone.now())  # nobody's failure
