@@ -6,9 +6,8 @@ from inference.gateway.runtime import Runtime
 from tests.factories import add_facts
 from tests.gateway.helpers import ask, chat_key_of, facts_in, make_ready
 
-FILLER = [
-    f"The {word} shop opens at nine and closes at six every day of the week." for word in ["red", "blue", "green"]
-]
+COLOURS = ("red", "blue", "green")
+FILLER = [f"The {colour} shop opens at nine and closes at six every day of the week." for colour in COLOURS]
 HOME = "Bob lives in Lisbon."
 
 

@@ -1,0 +1,161 @@
+"""What passes the gateway and what does not, with a server that only echoes."""
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.db import connections
+from tenants.models import Tenant
+from tenants.scope import every_tenant
+from tenants.services import tenant_create
+from usage.models import RequestRecord
+
+from inference.gateway import threads
+from inference.gateway.middleware import Gateway
+from inference.gateway.records import RecordWriter
+from inference.gateway.runtime import Runtime
+from tests.gateway.echo import Client, Received, echo
+from tests.gateway.helpers import chat_key_of
+
+pytestmark = pytest.mark.django_db(transaction=True)
+CHAT = "/v1/chat/completions"
+HELLO = {"model": "m", "messages": [{"role": "user", "content": "Hello"}]}
+
+
+@pytest.fixture
+def tenant() -> Tenant:
+    return tenant_create(name="Home")
+
+
+@pytest.fixture
+def key(tenant: Tenant) -> str:
+    with every_tenant():
+        return chat_key_of(tenant)
+
+
+@pytest.fixture
+def gateway(runtime: Runtime) -> Iterator[Gateway]:
+    gateway = Gateway(echo)
+    gateway.service._runtime, gateway.service._records = runtime, RecordWriter()
+    yield gateway
+    gateway.service._records.close()
+    for _ in range(threads.THREADS):  # the test database cannot go while a thread is connected
+        threads._pool.submit(connections.close_all).result()
+
+
+def call(gateway: Gateway, *args: Any, **options: Any) -> Received:
+    return asyncio.run(Client(gateway).send(*args, **options))
+
+
+@pytest.mark.parametrize("path", ["/health", "/ping", "/version", "/metrics"])
+def test_probes_need_no_key(gateway: Gateway, path: str) -> None:
+    answer = call(gateway, "GET", path)
+    assert (answer.status, answer.headers["x-inferscale-golden"]) == (200, "passed")
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("POST", "/invocations"),
+        ("POST", "/v1/responses"),
+        ("POST", "/v1/chat/completions/render"),
+        ("POST", "/v1/chat/completions/"),
+        ("POST", "//v1/chat/completions"),
+        ("GET", "/v1/chat/completions"),
+        ("POST", "/tokenize"),
+        ("GET", "/docs"),
+        ("POST", "/health"),
+    ],
+)
+def test_other_paths_are_not_found(gateway: Gateway, key: str, method: str, path: str) -> None:
+    answer = call(gateway, method, path, HELLO, key=key)
+    assert (answer.status, answer.json["error"]["type"]) == (404, "not_found_error")
+
+
+def test_websockets_are_closed(gateway: Gateway) -> None:
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    asyncio.run(gateway({"type": "websocket", "path": "/v1/realtime"}, None, send))  # type: ignore[arg-type]
+    assert sent[0]["type"] == "websocket.close"
+
+
+def test_without_key_the_error_is_openais(gateway: Gateway) -> None:
+    answer = call(gateway, "POST", CHAT, HELLO)
+    assert answer.status == 401
+    assert answer.headers["www-authenticate"] == "Bearer"
+    assert set(answer.json["error"]) == {"message", "type", "param", "code"}
+
+
+def test_the_list_of_models_needs_a_key(gateway: Gateway, key: str) -> None:
+    assert call(gateway, "GET", "/v1/models").status == 401
+    assert call(gateway, "GET", "/v1/models", key=key).json["path"] == "/v1/models"
+
+
+def test_the_rewritten_body_has_its_own_length(gateway: Gateway, key: str) -> None:
+    answer = call(gateway, "POST", CHAT, {**HELLO, "priority": 1}, key=key).json
+    assert int(answer["headers"]["content-length"]) == answer["length"]
+    assert answer["body"]["cache_salt"]
+
+
+def test_forged_headers_do_not_reach_the_engine(gateway: Gateway, key: str) -> None:
+    forged = [("x-inferscale-forged", "1"), ("x-request-id", "mine")]
+    answer = call(gateway, "POST", CHAT, HELLO, key=key, headers=forged)
+    assert answer.json["headers"]["x-inferscale-forged"] == ""
+    assert answer.json["headers"]["x-request-id"].startswith("mine-")
+    assert answer.headers["x-request-id"] == "mine"
+
+
+def test_the_plan_stands_in_the_answers_headers(gateway: Gateway, key: str) -> None:
+    headers = call(gateway, "POST", CHAT, HELLO, key=key).headers
+    assert headers["x-inferscale-mode"] == "none"
+    assert headers["x-inferscale-facts"] == headers["x-inferscale-tokens-injected"] == "0"
+
+
+def test_token_counts_of_a_stream_are_hidden_unless_asked_for(gateway: Gateway, key: str) -> None:
+    silent = call(gateway, "POST", CHAT, {**HELLO, "stream": True}, key=key).body
+    options = {"stream": True, "stream_options": {"include_usage": True}}
+    asked = call(gateway, "POST", CHAT, {**HELLO, **options}, key=key).body
+    assert silent.count(b"data: ") == 3
+    assert silent.endswith(b"data: [DONE]\n\n")
+    assert asked.count(b"data: ") == 4
+
+
+def test_each_call_is_recorded_with_its_counts(gateway: Gateway, key: str, tenant: Tenant) -> None:
+    call(gateway, "POST", CHAT, {**HELLO, "stream": True, "user": "alice"}, key=key)
+    assert gateway.service._records
+    gateway.service._records.close()
+    with every_tenant():
+        record = RequestRecord.objects.get()
+    assert (record.tenant_id, record.owner_name, record.status, record.mode) == (tenant.pk, "alice", 200, "none")
+    assert (record.prompt_tokens, record.output_tokens, record.cached_tokens) == (9, 2, 4)
+    assert record.ttft_ms is not None
+    assert record.total_ms is not None
+    assert 0 < record.ttft_ms <= record.total_ms
+
+
+def test_a_client_that_leaves_reaches_the_server_and_the_record(gateway: Gateway, key: str) -> None:
+    call(gateway, "POST", CHAT, {**HELLO, "wait": True}, key=key)
+    assert gateway.service._records
+    gateway.service._records.close()
+    with every_tenant():
+        assert RequestRecord.objects.get().status == 499
+
+
+def test_the_service_key_passes_completions_unchanged(gateway: Gateway) -> None:
+    body = {"prompt": [1], "cache_salt": "s", "priority": 5, "kv_transfer_params": {"op": "encode"}}
+    answer = call(gateway, "POST", "/v1/completions", body, key=settings.ENGINE_SERVICE_KEY)
+    assert answer.json["body"] == body
+
+
+def test_the_service_key_does_not_chat(gateway: Gateway) -> None:
+    assert call(gateway, "POST", CHAT, HELLO, key=settings.ENGINE_SERVICE_KEY).status == 403
+
+
+def test_a_body_beyond_the_limit_is_refused(gateway: Gateway, key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("inference.gateway.service.MAX_BODY", 100)
+    assert call(gateway, "POST", CHAT, b" " * 101, key=key).status == 413
