@@ -63,6 +63,4 @@ class WorkerReport(KVConnectorWorkerMetadata):
     def aggregate(self, other: KVConnectorWorkerMetadata) -> "WorkerReport":
         if not isinstance(other, WorkerReport):
             raise TypeError(f"cannot add {type(other).__name__} to a WorkerReport")
-        return WorkerReport(
-            {**self.residents, **other.residents}, self.ranks + other.ranks, self.lost | other.lost
-        )
+        return WorkerReport({**self.residents, **other.residents}, self.ranks + other.ranks, self.lost | other.lost)

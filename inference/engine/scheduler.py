@@ -193,4 +193,3 @@ def standing_segments(segments: tuple[Segment, ...], token_ids: list[int]) -> tu
         standing.append(segment)
         at = end
     return tuple(standing)
-

@@ -8,7 +8,14 @@ CONNECTOR_MODULE = "inference.engine.connector"
 
 
 def server_flags(
-    *, model: str, served_name: str, host: str, port: int, kv_cache_dtype: str, connector: dict[str, Any], middleware: str
+    *,
+    model: str,
+    served_name: str,
+    host: str,
+    port: int,
+    kv_cache_dtype: str,
+    connector: dict[str, Any],
+    middleware: str,
 ) -> list[str]:
     """vLLM's command line for an engine with both plug-ins. Later flags win, so users' own go after these."""
     transfer = {

@@ -1,0 +1,1 @@
+"""Measurements over HTTP, as an application sees them."""
