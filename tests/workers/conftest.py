@@ -41,8 +41,8 @@ def broker(monkeypatch: pytest.MonkeyPatch) -> Iterator[redis.Redis]:
 
 
 @pytest.fixture
-def people(transactional_db: None, broker: redis.Redis) -> People:
-    """Everything is committed, so that tasks are really sent."""
+def people(db: None, broker: redis.Redis) -> People:
+    """Tasks are sent only where everything is really committed: `django_db(transaction=True)`."""
     return people_create()
 
 

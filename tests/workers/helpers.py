@@ -3,7 +3,7 @@
 import base64
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from memory.digest import token_digest
 from memory.encoding import EncodingPlan, KeySpace, PlannedSegment, plan_encoding
 from memory.layout import KVLayout, LayerShape
 from memory.store import BlobStore
+from tests.workers.troubled_engine import Body, Reply, accept_all
 from workers.encode import encode_fact
 from workers.model import encoding_model
 
@@ -63,7 +64,7 @@ def run_task(fact: Fact) -> None:
 
 def finished(task: "Task[Any, Any]", *args: object) -> None:
     """Run a task here, its retries at once. Raises what it raises."""
-    task.apply(args=[str(arg) for arg in args]).get()
+    task.apply(args=tuple(str(arg) for arg in args)).get()
 
 
 def encoding_of(fact: Fact) -> Encoding:
@@ -74,8 +75,17 @@ def header_of(fact: Fact) -> Encoding:
     return Encoding.objects.exclude(state="stale").get(owner_id=fact.owner_id, fact=None)
 
 
-def write_asked(store: BlobStore, body: dict[str, Any]) -> None:
-    """Blobs for every span of an encode request."""
+def encoding_into(store: BlobStore) -> Callable[[Body], Reply]:
+    """An engine's answer without trouble: a blob of zeros for every span."""
+
+    def encode(body: Body) -> Reply:
+        write_asked(store, body)
+        return accept_all(body)
+
+    return encode
+
+
+def write_asked(store: BlobStore, body: Body) -> None:
     for span in body["kv_transfer_params"]["spans"]:
         ids = body["prompt"][span["start"] : span["end"]]
         write_blob(store, PlannedSegment(span["key"], span["start"], span["end"], token_digest(ids)))

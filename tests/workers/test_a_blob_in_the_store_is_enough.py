@@ -13,16 +13,16 @@ from tests.factories import add_facts
 from tests.workers.helpers import (
     STRATEGY,
     encode,
+    encoding_into,
     finished,
     header_of,
     line_of,
     plan_of,
     ready,
-    write_asked,
     write_blob,
     write_blobs,
 )
-from tests.workers.troubled_engine import Body, Reply, TroubledEngine, accept_all
+from tests.workers.troubled_engine import TroubledEngine
 from workers.encode import encode_header
 from workers.model import encoding_model
 
@@ -63,7 +63,7 @@ def test_a_task_that_comes_twice_changes_nothing(store: BlobStore, engine: Troub
 def test_only_what_is_missing_is_asked_for(store: BlobStore, engine: TroubledEngine, tenant: Tenant) -> None:
     first, second = add_facts(tenant, "Bob lives in Lisbon.", "Ann has a parrot.")
     ready(store, first)
-    write_when_asked(engine, store)
+    engine.encode = encoding_into(store)
     encode(second)
     (body,) = engine.encodes
     line = line_of(plan_of(second, first))
@@ -73,7 +73,7 @@ def test_only_what_is_missing_is_asked_for(store: BlobStore, engine: TroubledEng
 def test_the_request_is_one_low_priority_token_under_the_service_key(
     store: BlobStore, engine: TroubledEngine, fact: Fact, settings: Any
 ) -> None:
-    write_when_asked(engine, store)
+    engine.encode = encoding_into(store)
     assert encode(fact).state == "ready"
     (body,) = engine.encodes
     assert body["prompt"] == plan_of(fact).token_ids
@@ -113,13 +113,3 @@ def test_a_header_can_be_encoded_alone(store: BlobStore, fact: Fact) -> None:
     write_blob(store, plan_of(fact).header)
     finished(encode_header, fact.tenant_id, fact.owner_id)
     assert header_of(fact).state == "ready"
-
-
-def write_when_asked(engine: TroubledEngine, store: BlobStore) -> None:
-    """No trouble: it writes zeros for every span it is asked for."""
-
-    def encode_zeros(body: Body) -> Reply:
-        write_asked(store, body)
-        return accept_all(body)
-
-    engine.encode = encode_zeros
