@@ -9,7 +9,7 @@ PYTHON := $(shell for name in $(PYTHON) python3.12 python3.11 python3; do \
 VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-PIP := $(BIN)/python -m pip install --disable-pip-version-check --quiet
+PIP := $(BIN)/python -m pip install --disable-pip-version-check --quiet --no-compile
 TORCH := $(shell sed -n 's/^\(torch==[^ ]*\).*/\1/p' requirements.lock)
 export HF_HUB_OFFLINE ?= 1
 

@@ -143,9 +143,7 @@ class Environment(BaseSettings):
                 _write_once(path, secrets.token_urlsafe(48))
             return path.read_text().strip()
         except OSError as error:
-            raise ImproperlyConfigured(
-                f"{variable('home')}: cannot keep the secret in {path}: {error.strerror}"
-            ) from None
+            raise ImproperlyConfigured(f"{variable('home')}: cannot read or write {path}: {error.strerror}") from None
 
     def derived_secret(self, purpose: str) -> str:
         """A secret for one purpose, so that no two uses share a key."""

@@ -50,7 +50,7 @@ class Installation:
     def sql(self, statement: str) -> list[tuple[object, ...]]:
         where = {"host": str(self.env.socket_folder), "port": 5432, "user": "postgres", "dbname": "inferscale"}
         with psycopg.connect(**where, autocommit=True) as connection:  # type: ignore[arg-type]
-            cursor = connection.execute(statement)  # type: ignore[call-overload]
+            cursor = connection.execute(statement)
             return cursor.fetchall() if cursor.description else []
 
 

@@ -4,8 +4,9 @@ from config.env import Environment
 from config.services import Services
 
 
-def names(tmp_path: Path, **urls: str) -> list[str]:
-    return [status.name for status in Services(Environment(home=tmp_path, **urls)).status()]
+def names(tmp_path: Path, *, database_url: str, redis_url: str) -> list[str]:
+    env = Environment(home=tmp_path, database_url=database_url, redis_url=redis_url)
+    return [status.name for status in Services(env).status()]
 
 
 def test_a_url_names_a_server_of_somebody_else(tmp_path: Path) -> None:

@@ -73,10 +73,15 @@ class ValkeyServer(Server):
             "appendonly": "no",
         }
         arguments = [word for name, value in options.items() for word in (f"--{name}", value)]
-        environment = {"PATH": os.defpath, "LC_ALL": "C"}
-        where = {"cwd": self.place.folder, "env": environment, "stdin": subprocess.DEVNULL}
-        drop = self.place.identity.drop_arguments()
-        result = subprocess.run([str(binary), *arguments], capture_output=True, text=True, **where, **drop)
+        result = subprocess.run(
+            [str(binary), *arguments],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            cwd=self.place.folder,
+            env={"PATH": os.defpath, "LC_ALL": "C"},
+            text=True,
+            **self.place.identity.drop_arguments(),
+        )
         if result.returncode:
             raise ServiceError(
                 f"redis did not start: {(result.stdout + result.stderr).strip() or self.place.last_log_lines()}"
