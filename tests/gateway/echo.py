@@ -54,7 +54,8 @@ class Client:
             "path": path,
             "headers": [(k.encode(), v.encode()) for k, v in fields],
         }
-        received, inbox = Received(), [{"type": "http.request", "body": raw}, {"type": "http.disconnect"}]
+        received = Received()
+        inbox: list[Message] = [{"type": "http.request", "body": raw}, {"type": "http.disconnect"}]
 
         async def receive() -> Message:
             return inbox.pop(0)

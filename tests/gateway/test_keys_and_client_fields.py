@@ -1,6 +1,7 @@
 """Who may chat, and what a client may not say to the engine."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -64,7 +65,7 @@ def test_the_engines_private_fields_are_removed(runtime: Runtime, tenant: Tenant
 
 
 def test_all_other_fields_pass_untouched(runtime: Runtime, tenant: Tenant) -> None:
-    fields = {"temperature": 0.5, "tools": [{"type": "function"}], "logprobs": True, "seed": 7, "n": 2}
+    fields: dict[str, Any] = {"temperature": 0.5, "tools": [{"type": "function"}], "logprobs": True, "seed": 7, "n": 2}
     plan = ask(runtime, chat_key_of(tenant), **fields)
     assert {name: plan.body[name] for name in fields} == fields
 

@@ -1,5 +1,7 @@
 """Memory is on when the body names a user, off when it says so or nobody is named."""
 
+from typing import Any
+
 import pytest
 from tenants.models import Tenant
 
@@ -30,7 +32,7 @@ def test_a_memory_object_takes_its_user_from_the_user_field(runtime: Runtime, ke
 
 
 @pytest.mark.parametrize("body", [{}, {"user": ""}, {"user": "alice", "memory": {"mode": "off"}}, {"user": "nobody"}])
-def test_off_means_the_chat_passes_with_a_salt_only(runtime: Runtime, key: str, body: dict[str, object]) -> None:
+def test_off_means_the_chat_passes_with_a_salt_only(runtime: Runtime, key: str, body: dict[str, Any]) -> None:
     plan = ask(runtime, key, **body)
     assert plan.mode == "none"
     assert facts_in(plan) == []
