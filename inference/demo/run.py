@@ -7,6 +7,7 @@ from typing import Any
 
 from facts.inputs import Message
 from facts.scopes import Scopes
+from facts.selectors import owner_get
 from facts.services import facts_add
 from tenants.models import Tenant
 
@@ -54,7 +55,9 @@ class DemoResult:
 
 
 def load_conversation(tenant: Tenant) -> None:
-    """Turns in their order, facts linked to theirs; what is stored already is not stored again."""
+    """Turns in their order, facts linked to theirs. Once: later starts find it."""
+    if owner_get(tenant=tenant, scopes=Scopes(user_id=USER)):
+        return
     messages = [
         Message(role=turn.speaker, content=turn.text, facts=turn.facts, said_at=turn.said_at) for turn in conversation()
     ]

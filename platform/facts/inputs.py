@@ -1,6 +1,7 @@
 """What services take and give."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from enum import Enum
 from typing import Final, Literal
 
@@ -18,8 +19,12 @@ UNSET: Final = Unset.UNSET
 
 @dataclass(frozen=True, slots=True)
 class Message:
+    """A turn of a conversation. `facts`: what it says, a line each; None: its content is the fact itself."""
+
     role: str
     content: str | None
+    facts: tuple[str, ...] | None = None
+    said_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +41,7 @@ class AddedFact:
 
 @dataclass(frozen=True, slots=True)
 class AddResult:
-    """One entry a message, in their order."""
+    """One entry a fact, in the messages' order."""
 
     event: Event
     facts: tuple[AddedFact, ...]

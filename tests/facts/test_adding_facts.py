@@ -75,3 +75,19 @@ def test_an_expiry_in_the_past_is_refused(tenant: Tenant) -> None:
             tenant=tenant, scopes=ALICE, messages=[Message("user", "x")], expires_at=timezone.now() - timedelta(days=1)
         )
     assert not Fact.objects.exists()
+
+
+def test_a_message_that_lists_facts_becomes_their_turn(tenant: Tenant) -> None:
+    said_at = timezone.now() - timedelta(days=2)
+    result = facts_add(
+        tenant=tenant,
+        scopes=ALICE,
+        messages=[
+            Message("Ann", "I got bees, and a hat!", facts=("Ann keeps bees.", "Ann has a hat."), said_at=said_at),
+            Message("Bob", "Lovely.", facts=()),
+        ],
+    )
+    assert [added.fact.text for added in result.facts] == ["Ann keeps bees.", "Ann has a hat."]
+    assert {fact.source_turn.content for fact in Fact.objects.all() if fact.source_turn} == {"I got bees, and a hat!"}
+    assert {fact.occurred_at for fact in Fact.objects.all()} == {said_at}
+    assert list(Turn.objects.order_by("created_at").values_list("role", flat=True)) == ["Ann", "Bob"]

@@ -1,8 +1,10 @@
 """Storing facts as they are given."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 from django.utils import timezone
 from tenants.models import Tenant
@@ -27,6 +29,15 @@ MAX_MESSAGES = 1000
 MAX_ROLE = 32
 
 
+@dataclass(frozen=True, slots=True)
+class _Said:
+    role: str
+    content: str
+    facts: tuple[str, ...]
+    lists_facts: bool
+    said_at: datetime | None
+
+
 def facts_add(
     *,
     tenant: Tenant,
@@ -39,59 +50,78 @@ def facts_add(
     occurred_at: datetime | None = None,
     actor: str = "",
 ) -> AddResult:
-    """Each message's content becomes a fact and a turn; a fact that is there already is returned, not stored twice.
+    """Each message becomes a turn, and its content, or what it lists, facts of that turn.
+
+    A fact that is there already is returned, not stored twice. A turn is kept if it brought a fact, or lists its facts.
 
     Raises InvalidInputError and stores nothing when any part cannot be stored.
     """
-    texts, roles = _checked_messages(messages)
+    said = _checked_messages(messages)
     details: dict[str, Any] = {
         "metadata": check_metadata(metadata),
         "categories": clean_categories(categories),
         "expires_at": _future(expires_at),
         "immutable": immutable,
-        "occurred_at": occurred_at,
         **scopes.named,
     }
-    vectors = embed_texts(texts)
+    vectors = iter(embed_texts([text for turn in said for text in turn.facts]))
     with tenant_scope(tenant), owner_locked(_owner_id(tenant, scopes)) as owner:
         now = timezone.now()
-        facts, turns = [], []
-        for index, (text, role, vector) in enumerate(zip(texts, roles, vectors, strict=True)):
-            moment = now + timedelta(microseconds=index)  # so that facts of one call have an order
-            turn = Turn(
-                tenant=tenant,
-                owner=owner,
-                run_id=scopes.run_id,
-                role=role,
-                content=text,
-                occurred_at=occurred_at or moment,
-                created_at=moment,
-            )
-            turns.append(turn)
-            facts.append(
-                Fact(
-                    tenant=tenant,
-                    owner=owner,
-                    text=text,
-                    hash=text_hash(text),
-                    source_turn_id=turn.pk,
-                    seq=owner.change_seq + index + 1,
-                    embedding=vector,
-                    embedding_model=embedding_model() if vector else "",
-                    created_at=moment,
-                    updated_at=moment,
-                    **details,
-                )
-            )
+        turns, facts = _rows(owner, said, vectors, now=now, occurred_at=occurred_at, details=details)
+        listed = {turn.pk for turn, message in zip(turns, said, strict=True) if message.lists_facts}
         added = _insert(owner, scopes, facts, now=now, actor=actor)
         created = [entry.fact for entry in added if entry.created]
-        _record(tenant, created, turns, actor=actor)
+        _record(tenant, created, turns, listed, actor=actor)
         if created:
             owner_touch(owner, changes=len(facts))
             encode_on_commit(owner, [fact.pk for fact in created])
         results = [{"id": str(entry.fact.pk), "event": entry.event} for entry in added]
         event = event_record(tenant_id=tenant.pk, event_type="ADD", results=results)
     return AddResult(event, added)
+
+
+def _rows(
+    owner: Owner,
+    said: Sequence[_Said],
+    vectors: Iterator[bytes | None],
+    *,
+    now: datetime,
+    occurred_at: datetime | None,
+    details: dict[str, Any],
+) -> tuple[list[Turn], list[Fact]]:
+    """A turn a message and its facts, each a microsecond after the one before: what one call brings has an order."""
+    turns, facts = [], list[Fact]()
+    tick = timedelta(microseconds=1)
+    for message in said:
+        happened_at = message.said_at or occurred_at
+        turn = Turn(
+            tenant_id=owner.tenant_id,
+            owner=owner,
+            run_id=details.get("run_id", ""),
+            role=message.role,
+            content=message.content,
+            occurred_at=happened_at or now,
+            created_at=now + tick * len(turns),
+        )
+        turns.append(turn)
+        for text in message.facts:
+            vector, moment = next(vectors), now + tick * len(facts)
+            fact = Fact(
+                tenant_id=owner.tenant_id,
+                owner=owner,
+                text=text,
+                hash=text_hash(text),
+                source_turn_id=turn.pk,
+                seq=owner.change_seq + len(facts) + 1,
+                embedding=vector,
+                embedding_model=embedding_model() if vector else "",
+                occurred_at=happened_at,
+                created_at=moment,
+                updated_at=moment,
+                **details,
+            )
+            facts.append(fact)
+    return turns, facts
 
 
 def _insert(owner: Owner, scopes: Scopes, facts: list[Fact], *, now: datetime, actor: str) -> tuple[AddedFact, ...]:
@@ -117,8 +147,8 @@ def _insert(owner: Owner, scopes: Scopes, facts: list[Fact], *, now: datetime, a
     return tuple(AddedFact(stored[fact.hash], created=stored[fact.hash].pk == fact.pk) for fact in facts)
 
 
-def _record(tenant: Tenant, created: list[Fact], turns: list[Turn], *, actor: str) -> None:
-    kept = {fact.source_turn_id for fact in created}
+def _record(tenant: Tenant, created: list[Fact], turns: list[Turn], listed: set[UUID], *, actor: str) -> None:
+    kept = listed | {fact.source_turn_id for fact in created}
     Turn.objects.bulk_create([turn for turn in turns if turn.pk in kept])
     FactHistory.objects.bulk_create(
         [
@@ -138,14 +168,21 @@ def _owner_id(tenant: Tenant, scopes: Scopes) -> int:
     return owner_id
 
 
-def _checked_messages(messages: Sequence[Message]) -> tuple[list[str], list[str]]:
+def _checked_messages(messages: Sequence[Message]) -> list[_Said]:
     if not 0 < len(messages) <= MAX_MESSAGES:
         raise InvalidInputError("messages", f"messages must hold 1 to {MAX_MESSAGES} messages, not {len(messages)}")
-    texts = [clean_fact_text(m.content, field=f"messages[{i}].content") for i, m in enumerate(messages)]
-    roles = [clean_fact_text(m.role, field=f"messages[{i}].role") for i, m in enumerate(messages)]
-    if any(len(role) > MAX_ROLE for role in roles):
+    return [_checked(message, f"messages[{i}]") for i, message in enumerate(messages)]
+
+
+def _checked(message: Message, field: str) -> _Said:
+    content = clean_fact_text(message.content, field=f"{field}.content")
+    role = clean_fact_text(message.role, field=f"{field}.role")
+    if len(role) > MAX_ROLE:
         raise InvalidInputError("messages", f"a role must have at most {MAX_ROLE} characters")
-    return texts, roles
+    if message.facts is None:
+        return _Said(role, content, (content,), False, message.said_at)
+    facts = tuple(clean_fact_text(text, field=f"{field}.facts[{i}]") for i, text in enumerate(message.facts))
+    return _Said(role, content, facts, True, message.said_at)
 
 
 def _future(expires_at: datetime | None) -> datetime | None:
