@@ -10,19 +10,24 @@ from facts.scopes import Scopes
 from inference.gateway.errors import ApiError
 
 Mode = Literal["auto", "prompt", "off"]
+Order = Literal["relevance", "random"]
 SCOPES = ("user_id", "agent_id", "app_id", "run_id")
-KNOWN = frozenset((*SCOPES, "top_k", "mode", "filters"))
+KNOWN = frozenset((*SCOPES, "top_k", "mode", "filters", "order"))
 MAX_TOP_K = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryOptions:
-    """Whose memory, how much of it, and whether its KV may be injected."""
+    """Whose memory, how much of it, and whether its KV may be injected.
+
+    A random order is for measuring: no request then finds an earlier one's facts in the prefix cache.
+    """
 
     scopes: Scopes
     top_k: int
     mode: Mode = "auto"
     filters: Mapping[str, Any] | None = None
+    order: Order = "relevance"
 
 
 def parse_options(body: Mapping[str, Any], *, user_enables: bool, top_k: int) -> MemoryOptions | None:
@@ -43,7 +48,10 @@ def parse_options(body: Mapping[str, Any], *, user_enables: bool, top_k: int) ->
         return None
     names = {name: raw[name] for name in SCOPES if raw.get(name) is not None}
     scopes = _scopes(names or {"user_id": user or ""}, "memory")
-    return MemoryOptions(scopes, _top_k(raw.get("top_k"), top_k), cast(Mode, mode), _filters(raw.get("filters")))
+    filters, order = _filters(raw.get("filters")), raw.get("order") or "relevance"
+    if order not in ("relevance", "random"):
+        raise _bad("memory.order", "memory.order must be relevance or random")
+    return MemoryOptions(scopes, _top_k(raw.get("top_k"), top_k), cast(Mode, mode), filters, cast(Order, order))
 
 
 def _scopes(names: Mapping[str, Any], param: str) -> Scopes:

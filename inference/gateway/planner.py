@@ -2,6 +2,7 @@
 
 import json
 import logging
+import random
 from time import perf_counter
 from typing import Any
 
@@ -109,7 +110,7 @@ def _retrieve(
     question = last_user_text(messages)
     query = embed_query(question) if question.strip() else None
     with snapshot.lock:
-        return snapshot, choose_facts(
+        chosen = choose_facts(
             snapshot,
             scopes=options.scopes,
             query=query if query is not None and len(query) == snapshot.dim else None,
@@ -117,6 +118,9 @@ def _retrieve(
             now=timezone.now(),
             allowed_ids=allowed,
         )
+    if options.order == "random":
+        random.shuffle(chosen)
+    return snapshot, chosen
 
 
 def _salt(tenant: Tenant, owner: str, kind: SaltKind, epoch: int) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import torch
 from django.conf import settings
 from facts.embedding import embed_query
 from transformers import AutoTokenizer
@@ -47,6 +48,7 @@ class Runtime:
 
 def load_runtime(*, max_model_len: int, chat_template: str | None = None) -> Runtime:
     """Takes seconds, reads the model's tokenizer and the embedding model. Raises TemplateUnsupported."""
+    torch.set_num_threads(1)  # a question is too short for more; threads that spin take the cores from the engine
     model = str(resolve_model(settings.ENV.model, settings.ENV.home))
     tokenizer = AutoTokenizer.from_pretrained(model)
     template = ChatTemplate(tokenizer, chat_template)
