@@ -7,6 +7,7 @@ from enum import Enum
 from uuid import UUID
 
 from django.conf import settings
+from django.utils import timezone
 from facts.enqueue import enqueue
 from facts.models import Encoding, EncodingState, Fact, Owner
 from facts.selectors import header_encoding, served_keys
@@ -36,7 +37,7 @@ logger = logging.getLogger(__name__)
 
 class Outcome(Enum):
     READY = "ready"
-    LOST = "lost"  # to a change meanwhile, which has sent what is left to do
+    LOST = "lost"  # to a change meanwhile, which has sent what is left to do, or to time
     FAILED = "failed"
 
 
@@ -63,6 +64,8 @@ class Encoder:
 
     def encode_fact(self, fact: Fact) -> Outcome:
         """Raises FactGoneError as well. The owner's header is encoded by the same request when it has to be."""
+        if fact.expires_at is not None and fact.expires_at <= timezone.now():
+            return Outcome.LOST
         strategy = parse_strategy(fact.tenant.strategy)
         encoding = self._start(fact, strategy)
         if encoding.state == EncodingState.READY:

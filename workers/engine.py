@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import httpx
@@ -32,7 +33,7 @@ class EngineRefused(Exception):  # noqa: N818
 
 @dataclass(frozen=True, slots=True)
 class EngineClient:
-    """One HTTP connection a call: a kept one may be dead after the engine's restart, which looks like a failure."""
+    """Every call is made once; when to make it again is the tasks' decision."""
 
     url: str
     service_key: str
@@ -67,9 +68,7 @@ class EngineClient:
         headers = {"authorization": f"Bearer {self.service_key}"}
         timeout = httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS)
         try:
-            answer = httpx.request(
-                method, self.url + path, json=body, headers=headers, timeout=timeout, trust_env=False
-            )
+            answer = _http().request(method, self.url + path, json=body, headers=headers, timeout=timeout)
         except httpx.ConnectError as error:
             raise EngineAway(f"no engine at {self.url}: {error}") from error
         except httpx.TimeoutException as error:
@@ -77,6 +76,12 @@ class EngineClient:
         except httpx.TransportError as error:
             raise EngineBroke(f"the engine broke off: {error}") from error
         return _content(answer)
+
+
+@lru_cache(maxsize=1)
+def _http() -> httpx.Client:
+    """Keeps no connections: one that died with the engine's restart would look like a failure at this request."""
+    return httpx.Client(limits=httpx.Limits(max_keepalive_connections=0), trust_env=False)
 
 
 def _content(answer: httpx.Response) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from django.conf import settings
+from transformers import AutoConfig, AutoTokenizer
 
 from memory.fingerprint import encoding_fingerprint, model_fingerprint
 from memory.models import resolve_model, served_name
@@ -26,8 +27,6 @@ class EncodingModel:
 @lru_cache(maxsize=1)
 def encoding_model() -> EncodingModel:
     """Raises TemplateUnsupported, OSError."""
-    from transformers import AutoConfig, AutoTokenizer
-
     env = settings.ENV
     folder = str(resolve_model(env.model, env.home))
     template = ChatTemplate(AutoTokenizer.from_pretrained(folder))

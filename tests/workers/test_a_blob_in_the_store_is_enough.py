@@ -3,7 +3,8 @@
 from typing import Any
 
 import pytest
-from facts.models import Fact
+from django.utils import timezone
+from facts.models import Encoding, Fact
 from facts.selectors import fact_delta, header_encoding
 from tenants.models import Tenant
 
@@ -19,6 +20,7 @@ from tests.workers.helpers import (
     line_of,
     plan_of,
     ready,
+    run_task,
     write_blob,
     write_blobs,
 )
@@ -113,3 +115,10 @@ def test_a_header_can_be_encoded_alone(store: BlobStore, fact: Fact) -> None:
     write_blob(store, plan_of(fact).header)
     finished(encode_header, fact.tenant_id, fact.owner_id)
     assert header_of(fact).state == "ready"
+
+
+def test_an_expired_fact_is_not_encoded(store: BlobStore, fact: Fact) -> None:
+    write_blobs(store, plan_of(fact))
+    Fact.objects.update(expires_at=timezone.now())
+    run_task(fact)
+    assert not Encoding.objects.filter(fact=fact).exists()
