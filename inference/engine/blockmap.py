@@ -22,7 +22,10 @@ class LayoutUnknown(ValueError):
 
 
 def learn_block_map(write: Write, read: Read, *, block_size: int, kv_heads: int, head_dim: int) -> torch.Tensor:
-    """Index, int64 `[block_size, 2, kv_heads, head_dim]`, of each K and V element in a flat block. Raises LayoutUnknown."""
+    """Index, int64 `[block_size, 2, kv_heads, head_dim]`, of each K and V element in a flat block.
+
+    Raises LayoutUnknown.
+    """
     shape = (block_size, 2, kv_heads, head_dim)
     count = block_size * 2 * kv_heads * head_dim
     numbers = torch.arange(count).view(shape)

@@ -10,6 +10,7 @@ from vllm.distributed.kv_transfer.kv_connector.v1.base import (
     KVConnectorRole,
     SupportsHMA,
 )
+from vllm.distributed.kv_transfer.kv_connector.v1.metrics import PromMetric, PromMetricT
 from vllm.forward_context import ForwardContext
 from vllm.v1.core.kv_cache_manager import KVCacheBlocks
 from vllm.v1.core.sched.output import SchedulerOutput
@@ -20,6 +21,7 @@ from vllm.v1.request import Request
 from inference.engine.config import ConnectorConfig
 from inference.engine.metadata import StepPlan, WorkerReport
 from inference.engine.scheduler import SchedulerHalf
+from inference.engine.stats import ConnectorMetrics, ConnectorStats
 from inference.engine.worker import WorkerHalf
 from memory.store import Shard
 
@@ -92,6 +94,25 @@ class InferScaleConnector(KVConnectorBase_V1, SupportsHMA):
         self, request: Request, block_ids: tuple[list[int], ...]
     ) -> tuple[bool, dict[str, Any] | None]:
         return False, self._schedulers().on_finished(request)
+
+    # Counters
+
+    def get_kv_connector_stats(self) -> ConnectorStats | None:
+        return self._scheduler.take_stats() if self._scheduler else None
+
+    @classmethod
+    def build_kv_connector_stats(cls, data: dict[str, Any] | None = None) -> ConnectorStats:
+        return ConnectorStats(data=data or {})
+
+    @classmethod
+    def build_prom_metrics(
+        cls,
+        vllm_config: VllmConfig,
+        metric_types: dict[type[PromMetric], type[PromMetricT]],
+        labelnames: list[str],
+        per_engine_labelvalues: dict[int, list[object]],
+    ) -> ConnectorMetrics:
+        return ConnectorMetrics(vllm_config, metric_types, labelnames, per_engine_labelvalues)
 
     def _plan(self) -> StepPlan:
         plan = self._get_connector_metadata()

@@ -77,6 +77,7 @@ class PagedCache:
 
     def __init__(self, vllm_config: VllmConfig, kv_config: KVCacheConfig, caches: dict[str, torch.Tensor]) -> None:
         dtype = vllm_config.model_config.dtype
+        assert isinstance(dtype, torch.dtype)
         groups = {name: i for i, group in enumerate(kv_config.kv_cache_groups) for name in group.layer_names}
         self.block_sizes = [group.kv_cache_spec.block_size for group in kv_config.kv_cache_groups]
         layers = attention_layers(vllm_config, [name for name in caches if name in groups])
@@ -97,7 +98,10 @@ class PagedCache:
         slots: list[tuple[torch.Tensor, torch.Tensor | None]] | None = None
         for paged, (key, value) in zip(self.layers, layers, strict=True):
             if slots is None:
-                slots = [self._slots(ids, size, start, len(key)) for ids, size in zip(block_ids, self.block_sizes)]
+                slots = [
+                    self._slots(ids, size, start, len(key))
+                    for ids, size in zip(block_ids, self.block_sizes, strict=True)
+                ]
             group_slots, held = slots[paged.group]
             if held is not None:
                 key, value = key[held], value[held]

@@ -1,5 +1,7 @@
 """The served model's rotary embedding as a Rotation, or a refusal that says why."""
 
+from typing import Any
+
 import torch
 from vllm.model_executor.layers.rotary_embedding import _ROPE_DICT
 
@@ -14,7 +16,7 @@ class RotaryUnsupported(ValueError):
     """The model's keys cannot be turned from one position to another by a fixed rotation."""
 
 
-def model_rotation(hf_config: object) -> Rotation:
+def model_rotation(hf_config: Any) -> Rotation:
     """Rotation shared by all attention layers of the model loaded in this process.
 
     Raises RotaryUnsupported when there is none, several, or one that is not position-linear.
@@ -34,7 +36,7 @@ def model_rotation(hf_config: object) -> Rotation:
     return first
 
 
-def rotation_of(rotary: torch.nn.Module) -> Rotation:
+def rotation_of(rotary: Any) -> Rotation:
     """Frequencies of one of vLLM's rotary embeddings, recomputed in float32 from its own parameters.
 
     Its cos/sin table is no source: it is rounded to the model's dtype and, in YaRN, carries a magnitude.
@@ -52,7 +54,7 @@ def rotation_of(rotary: torch.nn.Module) -> Rotation:
     return Rotation(inv_freq.to(torch.float32), bool(rotary.is_neox_style))
 
 
-def check_rotation(rotation: Rotation, rotary: torch.nn.Module) -> None:
+def check_rotation(rotation: Rotation, rotary: Any) -> None:
     """Compare with the model's own embedding: a key at p turned by q - p must be the key at q."""
     limit = min(int(rotary.cos_sin_cache.shape[0]), CHECKED_POSITIONS)
     positions = torch.tensor([0, 1, limit // 3, limit - 1])
@@ -66,11 +68,12 @@ def check_rotation(rotation: Rotation, rotary: torch.nn.Module) -> None:
         raise RotaryUnsupported(f"turning keys of {type(rotary).__name__} misses the model's own by {error:.1%}")
 
 
-def _embed(rotary: torch.nn.Module, positions: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
+def _embed(rotary: Any, positions: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
     device, dtype = rotary.cos_sin_cache.device, rotary.cos_sin_cache.dtype
     embedded = keys.to(device, dtype).clone()
     _, turned = rotary.forward_native(positions.to(device), embedded.clone(), embedded)
-    return turned.float().cpu()
+    as_float: torch.Tensor = turned.float().cpu()
+    return as_float
 
 
 def _supported() -> str:

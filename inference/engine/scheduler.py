@@ -11,6 +11,7 @@ from vllm.v1.request import Request
 
 from inference.engine.config import ConnectorConfig
 from inference.engine.metadata import BlockIds, EncodePlan, InjectPlan, Order, StepPlan, WorkerReport
+from inference.engine.stats import ConnectorStats
 from memory.contracts import DropParams, EncodeParams, InjectParams, Segment, Span, parse_params
 from memory.digest import token_digest
 from memory.store import BlobStore
@@ -55,6 +56,7 @@ class SchedulerHalf:
         self._ticket = 0
         self._stage: dict[str, None] = {}
         self._inject: list[InjectPlan] = []
+        self._stats = ConnectorStats()
 
     def on_new_request(self, request: Request) -> None:
         token_ids = request.prompt_token_ids
@@ -64,7 +66,9 @@ class SchedulerHalf:
         elif token_ids is None or params is None:
             return
         elif isinstance(params, InjectParams):
-            if segments := standing_segments(params.segments, token_ids):
+            segments = standing_segments(params.segments, token_ids)
+            self._stats.add("refused_segments", len(params.segments) - len(segments))
+            if segments:
                 self._injections[request.request_id] = Injection(segments)
         elif isinstance(params, EncodeParams):
             spans = sorted((span for span in params.spans if span.end <= len(token_ids)), key=lambda span: span.end)
@@ -93,6 +97,8 @@ class SchedulerHalf:
         keys = injection.keys_up_to(injection.offered)
         for key in keys:
             self.index.touch(key)
+        self._stats.add("injected_requests")
+        self._stats.add("injected_tokens", external)
         start, end = injection.offered - external, injection.offered
         self._inject.append(InjectPlan(request.request_id, keys, start, end, block_ids))
 
@@ -103,10 +109,15 @@ class SchedulerHalf:
         encode = tuple(self._encodes(output))
         for key in [*stage, *(plan.key for plan in encode)]:
             self.index.expect(key, self._ticket)
-        return StepPlan(self._ticket, inject, self.index.take_dropped(), stage, encode)
+        dropped = self.index.take_dropped()
+        self._stats.add("encoded_spans", len(encode))
+        self._stats.add("staged_blobs", len(stage))
+        self._stats.add("dropped_blobs", len(dropped))
+        return StepPlan(self._ticket, inject, dropped, stage, encode)
 
     def on_report(self, report: WorkerReport) -> None:
         """A blob is resident once every rank holds it, and lost once one cannot load it."""
+        self._stats.add("lost_blobs", len(report.lost))
         for order in report.lost:
             self._held.pop(order, None)
             self.index.lose(*order)
@@ -116,6 +127,13 @@ class SchedulerHalf:
                 del self._held[order]
                 key, ticket = order
                 self.index.admit(key, resident, ticket)
+
+    def take_stats(self) -> ConnectorStats | None:
+        """Counts since the last call."""
+        if self._stats.is_empty():
+            return None
+        taken, self._stats = self._stats, ConnectorStats()
+        return taken
 
     def on_finished(self, request: Request) -> dict[str, Any] | None:
         self._injections.pop(request.request_id, None)
@@ -131,12 +149,12 @@ class SchedulerHalf:
 
     def _resident_prefix(self, injection: Injection) -> tuple[int, list[str]]:
         """Tokens of the segments resident from the first on, and keys worth staging that cut it short."""
-        matched, missing = 0, []
+        matched, missing = 0, list[str]()
         for segment in injection.segments:
             resident = self.index.get(segment.key)
             if resident is not None:
                 if (resident.tokens, resident.digest) != (segment.tokens, segment.digest):
-                    break
+                    break  # the key is another segment's
                 matched += 0 if missing else segment.tokens
             elif self.index.is_expected(segment.key) or self._can_stage(segment.key):
                 missing.append(segment.key)

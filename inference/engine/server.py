@@ -43,7 +43,8 @@ def serve(flags: Sequence[str]) -> None:
     from vllm.utils.argparse_utils import FlexibleArgumentParser
 
     command = ServeSubcommand()
-    parser = command.subparser_init(FlexibleArgumentParser(prog="manage.py serve").add_subparsers())
+    root: Any = FlexibleArgumentParser
+    parser = command.subparser_init(root(prog="manage.py serve").add_subparsers())
     args = parser.parse_args(list(flags))
     command.validate(args)
     command.cmd(args)

@@ -1,7 +1,6 @@
 """Worker half: owns tensors, executes the scheduler half's plan, reports what became resident."""
 
 import logging
-from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import torch
@@ -52,7 +51,7 @@ class WorkerHalf:
         for encode in plan.encode:
             blob = self._read(encode)
             self._admit(blob, plan.ticket)
-            self._pool.submit(self._guarded(self.store.write), blob, self.shard)
+            self._pool.submit(self._save, blob)
 
     def take_report(self) -> WorkerReport | None:
         for key, (ticket, future) in list(self._loading.items()):
@@ -110,22 +109,21 @@ class WorkerHalf:
         return Blob(plan.key, rows, plan.start, plan.digest, layout, self.config.fingerprint)
 
     def _load(self, key: str) -> Blob | None:
+        """Verified and this model's, else None: a blob that cannot be read is absent."""
         assert self.cache is not None
-        blob = self._guarded(self.store.read)(key, self.shard)
+        try:
+            blob = self.store.read(key, self.shard)
+        except OSError as error:
+            logger.error("blob %s cannot be read: %s", key, error)
+            return None
         if blob is not None and not blob.fits(self.cache.layout, self.config.fingerprint):
             logger.warning("blob %s was made by another model or layout; ignored", key)
             return None
         return blob
 
-    @staticmethod
-    def _guarded(action: Callable[..., object]) -> Callable[..., object]:
-        """The store's failures are logged; a blob that cannot be read is absent, one that cannot be written is lost."""
-
-        def run(*args: object) -> object:
-            try:
-                return action(*args)
-            except OSError as error:
-                logger.error("blob store: %s", error)
-                return None
-
-        return run
+    def _save(self, blob: Blob) -> None:
+        """Whoever asked for the encode looks for the blob on disk, so a failure is theirs to notice."""
+        try:
+            self.store.write(blob, self.shard)
+        except OSError as error:
+            logger.error("blob %s cannot be written: %s", blob.key, error)

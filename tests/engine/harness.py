@@ -62,7 +62,13 @@ class Engine:
         return self.tokenizer.encode(text, add_special_tokens=False)
 
     def ask(
-        self, ids: Sequence[int], params: Any = None, *, salt: str | None = None, max_tokens: int = 16, priority: int = 0
+        self,
+        ids: Sequence[int],
+        params: Any = None,
+        *,
+        salt: str | None = None,
+        max_tokens: int = 16,
+        priority: int = 0,
     ) -> Answer:
         return self.ask_all([ids], [params], salt=salt, max_tokens=max_tokens, priorities=[priority])[0]
 
@@ -91,12 +97,13 @@ class Engine:
             )
             for raw, count in zip(params, counts, strict=True)
         ]
-        inputs = [{"prompt_token_ids": list(ids), "cache_salt": salt} for ids in prompts]
+        inputs: list[Any] = [{"prompt_token_ids": list(ids), "cache_salt": salt} for ids in prompts]
         outputs = self.llm.generate(inputs, sampling, use_tqdm=False, priority=priorities and list(priorities))
         return [self._answer(output) for output in outputs]
 
     def metric(self, name: str) -> float:
-        return sum(metric.value for metric in self.llm.get_metrics() if metric.name == name)
+        metrics: list[Any] = self.llm.get_metrics()
+        return float(sum(metric.value for metric in metrics if metric.name == name))
 
     @staticmethod
     def _answer(output: Any) -> Answer:

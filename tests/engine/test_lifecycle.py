@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -34,7 +35,7 @@ def before(home: Path, store: Path) -> Before:
 @pytest.fixture(scope="module")
 def small(home: Path, store: Path, before: Before) -> Iterator[Engine]:
     """Started on the same folder; no prefix cache, 64 tokens a step, room for about 1,000 tokens."""
-    limits = {"max_num_batched_tokens": 64, "num_gpu_blocks_override": 32, "max_model_len": 768}
+    limits: dict[str, Any] = {"max_num_batched_tokens": 64, "num_gpu_blocks_override": 32, "max_model_len": 768}
     with Engine(
         home, store, block_size=32, enable_prefix_caching=False, scheduling_policy="priority", **limits
     ) as engine:
@@ -68,8 +69,7 @@ def test_an_encode_preempted_in_its_prefill_gives_the_same_bits(small: Engine, s
     preempted = Prompt(small, "preempted")
     others = [preempted.ids[i : i + 95] for i in range(3)]
     earlier = small.metric("vllm:num_preemptions")
-    small.ask_all(
-        [preempted.ids, *others], [preempted.encode, None, None, None], max_tokens=[1, 70, 70, 70], priorities=[10, 0, 0, 0]
-    )  # fmt: skip
+    params = [preempted.encode, None, None, None]
+    small.ask_all([preempted.ids, *others], params, max_tokens=[1, 70, 70, 70], priorities=[10, 0, 0, 0])
     assert small.metric("vllm:num_preemptions") > earlier
     assert torch.equal(rows(store, preempted), rows(store, before.prompt))

@@ -1,10 +1,12 @@
 """Keys and salts keep apart what must not be shared."""
 
+from typing import Any
+
 import pytest
 
 from memory.keys import blob_key, cache_salt
 
-FACT = {
+FACT: dict[str, Any] = {
     "tenant": "t",
     "owner": "o",
     "fingerprint": "f",
@@ -13,7 +15,7 @@ FACT = {
     "segment_ids": [4, 5],
     "adapter": "",
 }
-SALT = {"tenant": "t", "owner": "o", "kind": "inject", "strategy": "neighbours(16)/1", "epoch": 0}
+SALT: dict[str, Any] = {"tenant": "t", "owner": "o", "kind": "inject", "strategy": "neighbours(16)/1", "epoch": 0}
 
 
 def test_equal_inputs_have_equal_keys() -> None:
@@ -35,12 +37,12 @@ def test_equal_inputs_have_equal_keys() -> None:
     ],
     ids=str,
 )
-def test_any_difference_makes_another_key(change: dict[str, object]) -> None:
+def test_any_difference_makes_another_key(change: dict[str, Any]) -> None:
     assert blob_key(**{**FACT, **change}) != blob_key(**FACT)
 
 
 @pytest.mark.parametrize("change", [{"tenant": "u"}, {"owner": "p"}, {"kind": "prompt"}, {"epoch": 1}], ids=str)
-def test_any_difference_makes_another_salt(change: dict[str, object]) -> None:
+def test_any_difference_makes_another_salt(change: dict[str, Any]) -> None:
     assert cache_salt("secret", **{**SALT, **change}) != cache_salt("secret", **SALT)
 
 

@@ -1,6 +1,7 @@
 """Theorem 6: a key turned from p to q is the key the model computes at q, for every position-linear variant."""
 
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -8,6 +9,7 @@ import torch
 from memory.rope import Rotation
 
 HEAD = 64
+Variant = tuple[torch.nn.Module, Rotation, torch.Tensor]
 
 
 def plain(base: float, dim: int) -> torch.Tensor:
@@ -51,7 +53,7 @@ def embed(keys: torch.Tensor, positions: torch.Tensor, frequencies: torch.Tensor
     return turned
 
 
-ROPES = {
+ROPES: dict[str, tuple[dict[str, Any], bool, torch.Tensor]] = {
     "plain": ({"rope_type": "default", "rope_theta": 10000.0}, True, plain(10000.0, HEAD)),
     "llama-3.1": (
         {
@@ -81,7 +83,7 @@ ROPES = {
 
 
 @pytest.fixture(params=ROPES, scope="module")
-def variant(request: pytest.FixtureRequest) -> tuple[torch.nn.Module, Rotation, torch.Tensor]:
+def variant(request: pytest.FixtureRequest) -> Variant:
     from vllm.config import VllmConfig, set_current_vllm_config
     from vllm.model_executor.layers.rotary_embedding import get_rope
 
@@ -93,12 +95,12 @@ def variant(request: pytest.FixtureRequest) -> tuple[torch.nn.Module, Rotation, 
     return rotary, rotation_of(rotary), frequencies
 
 
-def test_frequencies_are_the_variants_own(variant) -> None:
+def test_frequencies_are_the_variants_own(variant: Variant) -> None:
     _, rotation, frequencies = variant
     torch.testing.assert_close(rotation.inv_freq.double(), frequencies, rtol=1e-5, atol=0)
 
 
-def test_turned_keys_equal_a_float64_reference(variant) -> None:
+def test_turned_keys_equal_a_float64_reference(variant: Variant) -> None:
     _, rotation, _ = variant
     generator = torch.Generator().manual_seed(1)
     raw = torch.randn(64, HEAD, generator=generator, dtype=torch.float64)
@@ -111,7 +113,7 @@ def test_turned_keys_equal_a_float64_reference(variant) -> None:
     torch.testing.assert_close(keys.double(), expected, rtol=0, atol=2e-6)
 
 
-def test_bfloat16_keys_are_rounded_once(variant) -> None:
+def test_bfloat16_keys_are_rounded_once(variant: Variant) -> None:
     _, rotation, _ = variant
     keys = torch.randn(32, 2, 3, HEAD, generator=torch.Generator().manual_seed(2)).bfloat16()
     wide = keys.float()
@@ -121,14 +123,14 @@ def test_bfloat16_keys_are_rounded_once(variant) -> None:
     assert torch.equal(keys, wide.bfloat16())
 
 
-def test_turned_keys_equal_the_served_models_own(variant) -> None:
+def test_turned_keys_equal_the_served_models_own(variant: Variant) -> None:
     from inference.engine.rotary import check_rotation
 
     rotary, rotation, _ = variant
     check_rotation(rotation, rotary)
 
 
-def test_a_wrong_rotation_is_noticed(variant) -> None:
+def test_a_wrong_rotation_is_noticed(variant: Variant) -> None:
     from inference.engine.rotary import RotaryUnsupported, check_rotation
 
     rotary, rotation, _ = variant
@@ -144,7 +146,7 @@ def test_a_wrong_rotation_is_noticed(variant) -> None:
     ],
     ids=["dynamic NTK", "M-RoPE"],
 )
-def test_embeddings_that_are_no_fixed_rotation_are_refused(parameters: dict[str, object]) -> None:
+def test_embeddings_that_are_no_fixed_rotation_are_refused(parameters: dict[str, Any]) -> None:
     from vllm.config import VllmConfig, set_current_vllm_config
     from vllm.model_executor.layers.rotary_embedding import get_rope
 

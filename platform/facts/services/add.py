@@ -90,7 +90,7 @@ def _rows(
     details: dict[str, Any],
 ) -> tuple[list[Turn], list[Fact]]:
     """A turn a message and its facts, each a microsecond after the one before: what one call brings has an order."""
-    turns, facts = [], list[Fact]()
+    turns, facts = list[Turn](), list[Fact]()
     tick = timedelta(microseconds=1)
     for message in said:
         happened_at = message.said_at or occurred_at
