@@ -13,7 +13,7 @@ WAIT_SECONDS = 10.0
 FIRST_PAUSE, LONGEST_PAUSE = 0.01, 0.2
 
 
-class BlobMissing(Exception):  # noqa: N818 - reads as what it says
+class BlobMissing(Exception):
     """The engine took the request, but no whole blob of these tokens came."""
 
 

@@ -15,7 +15,7 @@ ENCODE_PRIORITY = 10  # higher numbers wait for lower ones: chats go first
 REFUSALS = (400, 413, 422)
 
 
-class EngineDown(Exception):  # noqa: N818 - reads as what it says
+class EngineDown(Exception):
     """It cannot be asked now: not running, starting, busy, or not ours. Nothing is wrong with the request."""
 
 
@@ -23,11 +23,11 @@ class EngineAway(EngineDown):
     """Nothing listens there, so nothing is resident there either."""
 
 
-class EngineBroke(Exception):  # noqa: N818
+class EngineBroke(Exception):
     """It failed while it worked on this request, perhaps because of it."""
 
 
-class EngineRefused(Exception):  # noqa: N818
+class EngineRefused(Exception):
     """It will never take this request; the message is its reason."""
 
 

@@ -10,7 +10,7 @@ from memory.keys import blob_key
 from memory.prompt import ChatTemplate, EncodePrompt, TokenSpan, encode_prompt, header_prompt
 
 
-class PromptTooLong(ValueError):  # noqa: N818 - reads as what it says
+class PromptTooLong(ValueError):
     """The line does not fit the model even without context."""
 
 
