@@ -17,7 +17,7 @@ from config.services import Services, Status
 
 @dataclass(frozen=True)
 class Installation:
-    """One data folder, driven as a person would: by `manage.py services`."""
+    """One data folder; `services` is what a person types, `start` and `stop` save the start of a process."""
 
     home: Path
 
@@ -39,6 +39,12 @@ class Installation:
         output, errors = process.communicate(timeout=180)
         return process.returncode, output + errors
 
+    def start(self) -> None:
+        Services(self.env).start()
+
+    def stop(self) -> None:
+        Services(self.env).stop()
+
     def status(self) -> dict[str, Status]:
         return {status.name: status for status in Services(self.env).status()}
 
@@ -59,5 +65,5 @@ def installation() -> Iterator[Installation]:
     home = Path(tempfile.mkdtemp(prefix="inferscale-test-"))
     installed = Installation(home)
     yield installed
-    Services(installed.env).stop()
+    installed.stop()
     shutil.rmtree(home)

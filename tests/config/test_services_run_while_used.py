@@ -46,8 +46,8 @@ def test_a_user_that_was_killed_counts_no_more(installation: Installation) -> No
 
 
 def test_started_servers_outlive_those_who_use_them(installation: Installation) -> None:
-    installation.services("start")
+    installation.start()
     with Services(installation.env).hold():
         pass
     assert all(status.ready for status in installation.status().values())
-    installation.services("stop")
+    installation.stop()

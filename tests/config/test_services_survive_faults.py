@@ -13,17 +13,16 @@ def test_two_at_once_start_one_server(installation: Installation) -> None:
 
 
 def test_killed_servers_come_back_with_their_data(installation: Installation) -> None:
-    installation.services("start")
+    installation.start()
     installation.sql("CREATE TABLE survived AS SELECT 7 AS answer")
     for name in ("postgres", "redis"):
         os.kill(installation.pid(name), signal.SIGKILL)
-    code, output = installation.services("start")
-    assert code == 0, output
+    installation.start()
     assert installation.sql("SELECT answer FROM survived") == [(7,)]
 
 
 def test_a_pid_that_now_is_another_programs_does_not_stop_postgres(installation: Installation) -> None:
-    installation.services("start")
+    installation.start()
     owner = (installation.home / "postgres").stat()
     os.kill(installation.pid("postgres"), signal.SIGKILL)
     drop = {"user": owner.st_uid, "group": owner.st_gid} if os.geteuid() == 0 else {}
@@ -33,24 +32,22 @@ def test_a_pid_that_now_is_another_programs_does_not_stop_postgres(installation:
             installation.env.socket_folder / ".s.PGSQL.5432.lock",
         ):
             file.write_text("\n".join([str(other.pid), *file.read_text().splitlines()[1:]]) + "\n")
-        code, output = installation.services("start")
+        installation.start()
         other.kill()
-    assert code == 0, output
     assert installation.sql("SELECT 1") == [(1,)]
 
 
 def test_an_interrupted_initdb_is_begun_again(installation: Installation) -> None:
-    installation.services("stop")
+    installation.stop()
     data = installation.home / "postgres/data"
     data.rename(data.with_name("data.new"))
     (data.with_name("data.new") / "PG_VERSION").unlink()
-    code, output = installation.services("start")
-    assert code == 0, output
+    installation.start()
     assert installation.sql("SELECT current_database()") == [("inferscale",)]
 
 
 def test_a_server_that_cannot_start_says_why(installation: Installation) -> None:
-    installation.services("stop")
+    installation.stop()
     settings = installation.home / "postgres/data/postgresql.conf"
     good = settings.read_text()
     settings.write_text(good + "\nshared_buffers = much\n")
