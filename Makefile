@@ -21,7 +21,7 @@ $(STAMP): requirements.lock pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or 3.12 is needed; name it with make PYTHON=..." >&2; exit 1; }
 	@echo "Installing into $(VENV) with $(PYTHON); a few minutes the first time"
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
-	@$(PIP) --no-deps $$($(BIN)/python tools/torch_source.py $(TORCH)) $(TORCH)
+	@$(PIP) --no-deps $$($(BIN)/python .ci/torch_source.py $(TORCH)) $(TORCH)
 	@$(PIP) --no-deps -r requirements.lock
 	@$(PIP) --no-deps --no-build-isolation -e .
 	@touch $@
