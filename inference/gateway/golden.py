@@ -25,7 +25,7 @@ FACTS = ("Ada keeps bees behind her house.", "Ada's sister Maria plays the cello
 CHAT = [{"role": "user", "content": "Which instrument does Ada's sister play?"}]
 
 
-class GoldenMismatch(Exception):  # noqa: N818
+class GoldenMismatch(Exception):
     """What the engine does is not what the gateway expects."""
 
 

@@ -11,11 +11,11 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 HeaderList = Iterable[tuple[bytes, bytes]]
 
 
-class ClientGone(Exception):  # noqa: N818 - an event, not a fault
+class ClientGone(Exception):
     """The client left before its request was read."""
 
 
-class BodyTooLarge(Exception):  # noqa: N818
+class BodyTooLarge(Exception):
     """The body has more bytes than allowed."""
 
 

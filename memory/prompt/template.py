@@ -33,7 +33,7 @@ RESERVED = frozenset(
 )
 
 
-class TemplateUnsupported(ValueError):  # noqa: N818 - reads as what it says
+class TemplateUnsupported(ValueError):
     """The chat template has no fixed place for memory; the message says why."""
 
 

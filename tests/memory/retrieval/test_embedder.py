@@ -1,47 +1,49 @@
 """Embeddings are unit vectors whose angles follow meaning, however the texts are handed over."""
 
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 
-from memory.retrieval import get_embedder
+from memory.retrieval import Embedder, get_embedder
 
 TEXTS = ["A dog sleeps on the sofa.", "rain", "The train to Lisbon leaves at nine. " * 8, "", "🙂", "Ünï"] * 12
 
 
-def test_vectors_have_length_one(embedder):
+def test_vectors_have_length_one(embedder: Embedder) -> None:
     vectors = embedder.encode(TEXTS)
-    assert (vectors.shape, vectors.dtype) == ((len(TEXTS), 384), np.float32)
+    assert vectors.shape == (len(TEXTS), 384)
+    assert vectors.dtype == np.float32
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
 
 
-def test_like_sentences_are_closer_than_unlike_ones(embedder):
+def test_like_sentences_are_closer_than_unlike_ones(embedder: Embedder) -> None:
     dog, puppy, tax = embedder.encode(["The dog is asleep.", "A puppy is sleeping.", "Taxes are due in April."])
     assert dog @ puppy > dog @ tax + 0.4
 
 
-def test_a_batch_gives_what_single_calls_give_in_the_same_order(embedder):
+def test_a_batch_gives_what_single_calls_give_in_the_same_order(embedder: Embedder) -> None:
     singles = np.concatenate([embedder.encode([text]) for text in TEXTS])
     np.testing.assert_allclose(embedder.encode(TEXTS), singles, atol=1e-5)
 
 
-def test_no_texts_give_no_rows(embedder):
+def test_no_texts_give_no_rows(embedder: Embedder) -> None:
     assert embedder.encode([]).shape == (0, 384)
 
 
-def test_a_text_beyond_the_model_s_length_is_cut(embedder):
+def test_a_text_beyond_the_model_s_length_is_cut(embedder: Embedder) -> None:
     long, longer = embedder.encode(["salt " * 1000, "salt " * 5000])
     np.testing.assert_allclose(long, longer, atol=1e-5)
 
 
-def test_threads_get_their_own_texts_vectors(embedder):
+def test_threads_get_their_own_texts_vectors(embedder: Embedder) -> None:
     expected = embedder.encode(TEXTS)
     with ThreadPoolExecutor(8) as pool:
         rows = list(pool.map(lambda text: embedder.encode([text])[0], TEXTS))
     np.testing.assert_allclose(np.stack(rows), expected, atol=1e-5)
 
 
-def test_threads_that_ask_at_once_share_one_embedder(embedding_folder):
+def test_threads_that_ask_at_once_share_one_embedder(embedding_folder: Path) -> None:
     with ThreadPoolExecutor(4) as pool:
         embedders = list(pool.map(get_embedder, [embedding_folder, str(embedding_folder)] * 2))
     assert len(set(map(id, embedders))) == 1

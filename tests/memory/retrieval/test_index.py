@@ -4,24 +4,30 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from memory.retrieval import VectorIndex
 
+Vectors = NDArray[np.float32]
+Steps = list[tuple[str, list[int]]]
 DIM = 8
 IDS = st.integers(min_value=0, max_value=2**63 - 1) | st.integers(min_value=0, max_value=20)
 STEPS = st.lists(st.tuples(st.sampled_from(["upsert", "remove"]), st.lists(IDS, max_size=12)), max_size=12)
 
 
-def unit_vectors(count: int, seed: int) -> np.ndarray:
+def unit_vectors(count: int, seed: int) -> Vectors:
     vectors = np.random.default_rng(seed).normal(size=(count, DIM)).astype(np.float32)
-    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    unit: Vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    return unit
 
 
 @given(
     steps=STEPS, k=st.integers(0, 40), allowed=st.none() | st.lists(IDS, max_size=20), seed=st.integers(0, 2**32 - 1)
 )
-def test_search_equals_brute_force(steps, k, allowed, seed):
-    index, stored = VectorIndex(DIM), {}
+def test_search_equals_brute_force(
+    steps: list[tuple[str, list[int]]], k: int, allowed: list[int] | None, seed: int
+) -> None:
+    index, stored = VectorIndex(DIM), dict[int, Vectors]()
     for number, (step, ids) in enumerate(steps):
         if step == "upsert":
             vectors = unit_vectors(len(ids), seed + number)
@@ -43,14 +49,14 @@ def test_search_equals_brute_force(steps, k, allowed, seed):
     np.testing.assert_allclose([stored[id_] @ query for id_, _ in found], [score for _, score in found], atol=1e-5)
 
 
-def test_an_upsert_replaces_the_vector():
+def test_an_upsert_replaces_the_vector() -> None:
     index, (first, second) = VectorIndex(DIM), np.eye(DIM, dtype=np.float32)[:2]
     index.upsert([7], first[None])
     index.upsert([7], second[None])
     assert index.search(second, 5) == [(7, 1.0)]
 
 
-def test_the_full_k_comes_from_a_narrow_allowed_set():
+def test_the_full_k_comes_from_a_narrow_allowed_set() -> None:
     index = VectorIndex(DIM)
     index.upsert(range(1000), unit_vectors(1000, seed=1))
     found = index.search(unit_vectors(1, seed=2)[0], 10, allowed=range(0, 1000, 90))
@@ -58,20 +64,20 @@ def test_the_full_k_comes_from_a_narrow_allowed_set():
     assert all(id_ % 90 == 0 for id_, _ in found)
 
 
-def test_nobody_allowed_finds_nothing():
+def test_nobody_allowed_finds_nothing() -> None:
     index = VectorIndex(DIM)
     index.upsert([1], unit_vectors(1, seed=1))
     assert index.search(unit_vectors(1, seed=1)[0], 5, allowed=[]) == []
 
 
-def test_negative_ids_are_refused_since_a_search_could_not_tell_them_from_no_result():
+def test_negative_ids_are_refused_since_a_search_could_not_tell_them_from_no_result() -> None:
     index = VectorIndex(DIM)
     with pytest.raises(ValueError, match="got -1"):
         index.upsert([3, -1], unit_vectors(2, seed=1))
     assert len(index) == 0
 
 
-def test_vectors_of_another_size_are_refused_and_change_nothing():
+def test_vectors_of_another_size_are_refused_and_change_nothing() -> None:
     index = VectorIndex(DIM)
     index.upsert([1], unit_vectors(1, seed=1))
     with pytest.raises(ValueError, match=r"\(1, 8\) expected, got \(1, 9\)"):
