@@ -1,0 +1,69 @@
+"""All of the product at once, as `manage.py up` starts it."""
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import httpx
+from config.processes import engine, web, web_url
+from config.supervisor import Supervisor
+
+from memory.models import served_name
+from tests.workers.running.processes import VLLM_FLAGS, Processes, until
+
+TOOL_FLAGS = ("--enable-auto-tool-choice", "--tool-call-parser", "hermes")
+
+
+@dataclass
+class Stack(Processes):
+    """Worker, web and engine on the test database, with a blob store of their own."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._web = self._stack.enter_context(Supervisor(self.env.home / "logs"))
+
+    def __enter__(self) -> "Stack":
+        try:
+            self._start(self._web, web(self.env))
+            self.start_worker()
+            self.start_engine()
+        except BaseException:
+            self._stack.close()
+            raise
+        return self
+
+    @property
+    def model(self) -> str:
+        return served_name(self.env.model, self.home)
+
+    @property
+    def web_url(self) -> str:
+        return web_url(self.env)
+
+    def start_engine(self) -> None:
+        """Returns once injection is allowed."""
+        if not self._engine_runs():
+            self._start(self._engine, engine(self.env, *VLLM_FLAGS, *TOOL_FLAGS))
+        until(lambda: self.golden() != "pending", "the golden check ends", 120)
+
+    def golden(self) -> str:
+        return httpx.get(f"{self.env.engine_base_url}/health", timeout=60).headers["x-inferscale-golden"]
+
+    def metric(self, name: str) -> float:
+        """Summed over its labels."""
+        lines = httpx.get(f"{self.env.engine_base_url}/metrics", timeout=60).text.splitlines()
+        return sum(float(line.rsplit(" ", 1)[1]) for line in lines if line.startswith((f"{name}{{", f"{name} ")))
+
+    @contextmanager
+    def worker_paused(self) -> Iterator[None]:
+        """What is stored meanwhile is not encoded."""
+        os.killpg(self._worker.pid("worker"), signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.killpg(self._worker.pid("worker"), signal.SIGCONT)
+
+    def _variables(self) -> dict[str, str]:
+        return {**super()._variables(), "INFERSCALE_ENGINE_URL": ""}
