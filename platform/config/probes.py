@@ -19,6 +19,19 @@ def answers(url: str) -> Callable[[], bool]:
     return check
 
 
+def has_checked_itself(url: str) -> Callable[[], bool]:
+    """A readiness check for the engine: it answers, and its golden check, which allows injection, is over."""
+
+    def check() -> bool:
+        try:
+            with urllib.request.urlopen(url, timeout=2) as response:
+                return response.headers.get("x-inferscale-golden") in ("passed", "failed")
+        except OSError:
+            return False
+
+    return check
+
+
 def port_is_free(host: str, port: int) -> bool:
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -3,7 +3,7 @@
 import sys
 
 from config.env import ROOT, Environment, variable
-from config.probes import answers, log_has, port_is_free
+from config.probes import answers, has_checked_itself, log_has, port_is_free
 from config.supervisor import Child, ChildError, Supervisor
 
 QUEUES = ("encode", "tiering", "extract", "default")
@@ -28,7 +28,7 @@ def worker(env: Environment, supervisor: Supervisor) -> Child:
 def engine(env: Environment, *options: str) -> Child:
     """Options go to vLLM."""
     command = (sys.executable, str(ROOT / "manage.py"), "serve", *options)
-    return Child("engine", command, answers(f"{env.engine_base_url}/health"), 600, DJANGO)
+    return Child("engine", command, has_checked_itself(f"{env.engine_base_url}/health"), 600, DJANGO)
 
 
 def web_url(env: Environment) -> str:
