@@ -1,7 +1,6 @@
 """Injection asked for with the workers' own key, past the gateway's planning: what the engine would do if told to."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 from uuid import UUID, uuid4
 
 from django.conf import settings
@@ -12,7 +11,7 @@ from memory.digest import token_digest
 from tests.stack.app import App
 
 
-def segments_in(prompt: Sequence[int], encodings: Mapping[UUID | None, Encoding], tokenizer: Any) -> list[Segment]:
+def segments_in(prompt: Sequence[int], encodings: Mapping[UUID | None, Encoding]) -> list[Segment]:
     """The header and the facts in the order in which they stand in the prompt, found by their tokens' digests."""
     left = [Segment(entry.key, entry.tokens or 0, entry.digest) for entry in encodings.values()]
     found: list[Segment] = []

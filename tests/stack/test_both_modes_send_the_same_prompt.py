@@ -10,7 +10,7 @@ from tests.stack.conftest import new_app
 from tests.stack.stack import Stack
 
 pytestmark = [pytest.mark.engine, pytest.mark.django_db(transaction=True)]
-FACTS = [fact for turn in conversation() for fact in turn.facts][:24]
+FACTS = [fact for turn in conversation() for fact in turn.facts][:16]
 QUESTION, EXPECTED = "What is the name of Nora's cat?", "Pepper"
 BESIDE_SYSTEM_AND_HISTORY = [
     {"role": "system", "content": "You are a helpful assistant. Answer in one short sentence."},

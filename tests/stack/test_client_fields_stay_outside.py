@@ -21,7 +21,7 @@ def test_keys_of_another_tenant_inject_nothing(app: App, other_app: App, tokeniz
     other_app.remember("alice", *FACTS)
     other_app.until_encoded("alice")
     theirs = other_app.ask("alice", QUESTION)
-    segments = segments_in(theirs.prompt_ids, other_app.encodings("alice"), tokenizer)
+    segments = segments_in(theirs.prompt_ids, other_app.encodings("alice"))
     assert inject_by_hand(other_app, theirs.prompt_ids, segments) >= theirs.injected > 0
     params = InjectParams(str(other_app.tenant.pk), tuple(segments)).to_params()
     forged = {where: params if where == "kv_transfer_params" else {"kv_transfer_params": params}}

@@ -60,12 +60,17 @@ def test_what_was_computed_from_it_is_text_until_it_is_encoded_again(app: App, s
     assert EXPECTED in after.text
 
 
-def test_blocks_computed_from_it_are_out_of_reach(app: App, stack: Stack, ids: list[str]) -> None:
-    first, again = app.ask("alice", LONG, mode="prompt"), app.ask("alice", LONG, mode="prompt")
-    assert (first.cached_tokens, again.cached_tokens > 0) == (0, True)
+def test_blocks_computed_from_it_are_out_of_reach(app: App, stack: Stack) -> None:
+    """Even for the same prompt: stored again, it is computed again."""
     with stack.worker_paused():
-        app.forget(ids[1])
-        assert app.ask("alice", LONG, mode="prompt").cached_tokens == 0
+        *_, last = app.remember("alice", FIRST, SECRET, *LATER)
+        first, again = app.ask("alice", LONG, mode="prompt"), app.ask("alice", LONG, mode="prompt")
+        assert (first.cached_tokens, again.cached_tokens > 0) == (0, True)
+        app.forget(last)
+        app.remember("alice", LATER[-1])
+        anew = app.ask("alice", LONG, mode="prompt")
+        assert anew.prompt_ids == first.prompt_ids
+        assert anew.cached_tokens == 0
 
 
 def test_no_search_or_call_finds_it(app: App, ids: list[str]) -> None:
@@ -89,9 +94,9 @@ def test_its_blob_and_those_computed_from_it_leave_the_store(app: App, store: Bl
         assert after[kept].key == before[kept].key
 
 
-def test_the_engine_cannot_inject_them_even_by_the_workers_key(app: App, tokenizer: Any, ids: list[str]) -> None:
+def test_the_engine_cannot_inject_them_even_by_the_workers_key(app: App, ids: list[str]) -> None:
     prompt = app.ask("alice", QUESTION).prompt_ids
-    segments = segments_in(prompt, app.encodings("alice"), tokenizer)
+    segments = segments_in(prompt, app.encodings("alice"))
     assert len(segments) == 5
     assert inject_by_hand(app, prompt, segments) >= sum(segment.tokens for segment in segments)
     kept = app.encodings("alice")[None].key, app.encodings("alice")[UUID(ids[0])].key
