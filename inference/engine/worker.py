@@ -11,6 +11,7 @@ from inference.engine.config import ConnectorConfig
 from inference.engine.metadata import EncodePlan, InjectPlan, StepPlan, WorkerReport
 from inference.engine.paged import PagedCache
 from inference.engine.rotary import model_rotation
+from inference.engine.turning import turn_by
 from memory.blob import Blob
 from memory.rope import Rotation
 from memory.store import BlobStore, Shard
@@ -32,6 +33,7 @@ class WorkerHalf:
         self._pool = ThreadPoolExecutor(LOADERS, thread_name_prefix="blob")
         self._loading: dict[str, tuple[int, Future[Blob | None]]] = {}
         self._report = WorkerReport()
+        self._gathered = torch.empty(0, 0)
 
     def register(self, vllm_config: VllmConfig, kv_config: KVCacheConfig, caches: dict[str, torch.Tensor]) -> None:
         """Raises RotaryUnsupported or LayoutUnknown: this model's KV cannot be injected."""
@@ -74,24 +76,21 @@ class WorkerHalf:
     def _inject(self, plan: InjectPlan) -> None:
         assert self.cache is not None
         assert self.rotation is not None
-        rows, moved = self._rows([self.host.get(key) for key in plan.keys], plan.start, plan.end)
-        rows = rows.to(self.cache.device, non_blocking=True)
-        cos, sin = self.rotation.unit_tables(moved)
-        cos, sin = cos.to(self.cache.device), sin.to(self.cache.device)
-        turning, still = self.rotation, not bool(moved.any())
-
-        def turned(key: torch.Tensor) -> torch.Tensor:
-            if still:
-                return key.contiguous()
-            key = key.clone()
-            turning.turn_(key, cos, sin)
-            return key
-
-        layers = ((turned(key), value.contiguous()) for key, value in self.cache.layout.layer_views(rows))
+        parts, moved = self._parts([self.host.get(key) for key in plan.keys], plan.start, plan.end)
+        rows = self._gather(parts).to(self.cache.device)
+        turn = turn_by(self.rotation, moved, self.cache.device)
+        layers = ((turn(key), value.contiguous()) for key, value in self.cache.layout.layer_views(rows))
         self.cache.write(layers, plan.start, plan.block_ids)
 
+    def _gather(self, parts: list[torch.Tensor]) -> torch.Tensor:
+        """Rows one after the other, in memory that is kept: fresh megabytes a request would cost their page faults."""
+        tokens = sum(len(part) for part in parts)
+        if len(self._gathered) < tokens:
+            self._gathered = parts[0].new_empty(2 * tokens, parts[0].shape[1])
+        return torch.cat(parts, out=self._gathered[:tokens])
+
     @staticmethod
-    def _rows(blobs: list[Blob], start: int, end: int) -> tuple[torch.Tensor, torch.Tensor]:
+    def _parts(blobs: list[Blob], start: int, end: int) -> tuple[list[torch.Tensor], torch.Tensor]:
         """Rows of prompt positions `[start, end)` and how far each is moved from where it was encoded."""
         rows, moved, at = [], [], 0
         for blob in blobs:
@@ -100,7 +99,7 @@ class WorkerHalf:
                 rows.append(blob.rows[first:last])
                 moved.append(torch.full((last - first,), at - blob.start))
             at += blob.tokens
-        return torch.cat(rows), torch.cat(moved)
+        return rows, torch.cat(moved)
 
     def _read(self, plan: EncodePlan) -> Blob:
         assert self.cache is not None

@@ -20,12 +20,12 @@ class SnapshotCache:
 
     def __init__(self, *, dim: int, fingerprint: str, line: Callable[[str], str]) -> None:
         self._dim, self._fingerprint, self._line = dim, fingerprint, line
-        self._snapshots: OrderedDict[tuple[int, str], Snapshot] = OrderedDict()
+        self._snapshots: OrderedDict[tuple[object, ...], Snapshot] = OrderedDict()
         self._lock = Lock()
 
     def current(self, owner: Owner, strategy: str) -> Snapshot:
         """The owner's snapshot, at least as new as `owner`'s change sequence."""
-        key = (owner.pk, strategy)
+        key = (owner.tenant_id, owner.pk, owner.created_at, strategy)  # numbers come again in a database made anew
         with self._lock:
             snapshot = self._snapshots.setdefault(key, Snapshot(self._dim))
             self._snapshots.move_to_end(key)

@@ -1,6 +1,7 @@
 """Prompt and answer have to fit the model's length: the worst facts go first."""
 
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,7 +69,7 @@ def answer_tokens(body: dict[str, Any], max_model_len: int) -> int:
     return asked if type(asked) is int and asked > 0 else min(DEFAULT_ANSWER, max_model_len // 4)
 
 
-def template_fields(body: dict[str, Any]) -> dict[str, Any]:
+def template_fields(body: Mapping[str, Any]) -> dict[str, Any]:
     """What vLLM hands to the chat template."""
     fields = {name: body[name] for name in TEMPLATE_FIELDS if body.get(name) is not None}
     extra = body.get("chat_template_kwargs")

@@ -48,7 +48,7 @@ class Runtime:
 
 def load_runtime(*, max_model_len: int, chat_template: str | None = None) -> Runtime:
     """Takes seconds, reads the model's tokenizer and the embedding model. Raises TemplateUnsupported."""
-    torch.set_num_threads(1)  # a question is too short for more; threads that spin take the cores from the engine
+    torch.set_num_threads(2)  # a question is too short for more
     model = str(resolve_model(settings.ENV.model, settings.ENV.home))
     tokenizer = AutoTokenizer.from_pretrained(model)
     template = ChatTemplate(tokenizer, chat_template)

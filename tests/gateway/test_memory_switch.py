@@ -62,6 +62,7 @@ def test_a_plain_completion_gets_a_salt_and_no_memory(runtime: Runtime, key: str
         ({"user_id": "alice", "top_k": 0}, "memory.top_k"),
         ({"user_id": "alice", "top_k": True}, "memory.top_k"),
         ({"user_id": "alice", "top_k": 1001}, "memory.top_k"),
+        ({"user_id": "alice", "order": "best"}, "memory.order"),
         ({"user_id": "alice", "mode": "fast"}, "memory.mode"),
         ({"user_id": "alice", "filters": []}, "memory.filters"),
         ({"user_id": "alice", "filters": {"colour": "red"}}, "memory.filters"),

@@ -125,3 +125,25 @@ def test_another_tenant_with_the_same_user_shares_nothing(runtime: Runtime, peop
     assert facts_in(theirs) == [TEXTS[0]]
     assert injected_keys(theirs) == []
     assert theirs.body["cache_salt"] != mine.body["cache_salt"]
+
+
+def test_a_random_order_holds_the_same_facts(runtime: Runtime, tenant: Tenant) -> None:
+    add_facts(tenant, *(f"Bob's number {i} is {i * 7}." for i in range(12)))
+    key = chat_key_of(tenant)
+    orders = [facts_in(ask(runtime, key, memory={"user_id": "alice", "order": "random"})) for _ in range(4)]
+    assert len({tuple(order) for order in orders}) > 1
+    assert len({frozenset(order) for order in orders}) == 1
+
+
+def test_the_engine_is_told_the_tokens_that_are_injected_into(runtime: Runtime, tenant: Tenant) -> None:
+    make_ready(runtime, *add_facts(tenant, *TEXTS))
+    key = chat_key_of(tenant)
+    params = ask(runtime, key, user="alice").body["kv_transfer_params"]
+    assert runtime.template.tokenizer.decode(params["prompt_token_ids"]).count(TEXTS[1]) == 1
+    assert sum(segment["tokens"] for segment in params["segments"]) < len(params["prompt_token_ids"])
+
+
+def test_a_chat_whose_rendering_depends_on_more_is_rendered_by_the_engine(runtime: Runtime, tenant: Tenant) -> None:
+    make_ready(runtime, *add_facts(tenant, *TEXTS))
+    plan = ask(runtime, chat_key_of(tenant), user="alice", chat_template_kwargs={"tone": "warm"})
+    assert "prompt_token_ids" not in plan.body["kv_transfer_params"]

@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
-from facts.models import Fact
+from facts.models import Fact, Owner
 from facts.selectors import owner_get
 from facts.services import fact_delete, fact_update
 from tenants.models import Tenant
@@ -110,3 +110,14 @@ def test_expiry_is_known_without_a_change(runtime: Runtime, tenant: Tenant) -> N
     Fact.objects.filter(pk=fact.pk).update(expires_at=timezone.now() + timedelta(hours=1))
     snapshot = snapshot_of(runtime, tenant)
     assert len(snapshot.expiring) == 1
+
+
+def test_an_owner_that_got_another_s_number_does_not_get_its_facts(runtime: Runtime, tenant: Tenant) -> None:
+    """As when a database is emptied under a running engine and its counters start again."""
+    add_facts(tenant, "Bob lives in Lisbon.")
+    owner = owner_get(tenant=tenant, scopes=ALICE)
+    assert owner is not None
+    runtime.snapshots.current(owner, strategy_name(tenant.strategy))
+    Fact.objects.all().delete()
+    Owner.objects.filter(pk=owner.pk).update(created_at=timezone.now() + timedelta(seconds=1), change_seq=0)
+    assert lines(snapshot_of(runtime, tenant)) == set()

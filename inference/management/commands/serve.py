@@ -26,6 +26,9 @@ class Command(BaseCommand):
         if os.path.isdir(model):
             os.environ.setdefault("HF_HUB_OFFLINE", "1")
         os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", "2")
+        # Read when torch is loaded, later. API server and model share the cores: threads that wait for each other by
+        # spinning, which is the default, keep the other side from running.
+        os.environ.setdefault("GOMP_SPINCOUNT", "3000")
         connector = {
             "store": str(env.store_path),
             "host_bytes": env.host_kv_bytes,
