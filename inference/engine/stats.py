@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from prometheus_client import REGISTRY
 from vllm.config import VllmConfig
 from vllm.distributed.kv_transfer.kv_connector.v1.metrics import (
     KVConnectorPromMetrics,
@@ -10,6 +11,7 @@ from vllm.distributed.kv_transfer.kv_connector.v1.metrics import (
     PromMetricT,
 )
 
+PREFIX = "inferscale:"
 COUNTERS = {
     "injected_requests": "Requests that had KV injected.",
     "injected_tokens": "Prompt tokens whose KV was injected instead of prefilled.",
@@ -53,8 +55,9 @@ class ConnectorMetrics(KVConnectorPromMetrics):
         per_engine_labelvalues: dict[int, list[object]],
     ) -> None:
         super().__init__(vllm_config, metric_types, labelnames, per_engine_labelvalues)
+        _unregister_earlier()
         counters: dict[str, Any] = {
-            name: self._counter_cls(f"inferscale:{name}", documentation=text, labelnames=labelnames)
+            name: self._counter_cls(PREFIX + name, documentation=text, labelnames=labelnames)
             for name, text in COUNTERS.items()
         }
         self._counters = {
@@ -66,3 +69,10 @@ class ConnectorMetrics(KVConnectorPromMetrics):
     def observe(self, transfer_stats_data: dict[str, Any], engine_idx: int = 0) -> None:
         for name, count in transfer_stats_data.items():
             self._counters[name, engine_idx].inc(count)
+
+
+def _unregister_earlier() -> None:
+    """A process may start one engine after another, and a counter may be registered once; vLLM does so for its own."""
+    for collector in list(REGISTRY._collector_to_names):
+        if str(getattr(collector, "_name", "")).startswith(PREFIX):
+            REGISTRY.unregister(collector)
