@@ -35,7 +35,7 @@ def before(home: Path, store: Path) -> Before:
 @pytest.fixture(scope="module")
 def small(home: Path, store: Path, before: Before) -> Iterator[Engine]:
     """Started on the same folder; no prefix cache, 64 tokens a step, room for about 1,000 tokens."""
-    limits: dict[str, Any] = {"max_num_batched_tokens": 64, "num_gpu_blocks_override": 32, "max_model_len": 768}
+    limits: dict[str, Any] = {"max_num_batched_tokens": 64, "num_gpu_blocks_override": 31, "max_model_len": 768}
     with Engine(
         home, store, block_size=32, enable_prefix_caching=False, scheduling_policy="priority", **limits
     ) as engine:
@@ -66,10 +66,11 @@ def test_an_encode_in_chunks_gives_the_same_bits(small: Engine, store: Path, bef
 
 
 def test_an_encode_preempted_in_its_prefill_gives_the_same_bits(small: Engine, store: Path, before: Before) -> None:
+    """30 blocks: 20 for the encode, 9 for the others until each of them needs a fourth, while it is being prefilled."""
     preempted = Prompt(small, "preempted")
-    others = [preempted.ids[i : i + 95] for i in range(3)]
+    others = [preempted.ids[i : i + 92] for i in range(3)]
     earlier = small.metric("vllm:num_preemptions")
-    params = [preempted.encode, None, None, None]
-    small.ask_all([preempted.ids, *others], params, max_tokens=[1, 70, 70, 70], priorities=[10, 0, 0, 0])
+    params = [None, None, None, preempted.encode]
+    small.ask_all([*others, preempted.ids], params, max_tokens=[70, 70, 70, 1], priorities=[0, 0, 0, 10])
     assert small.metric("vllm:num_preemptions") > earlier
     assert torch.equal(rows(store, preempted), rows(store, before.prompt))
