@@ -4,37 +4,45 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from django.conf import settings
-from transformers import AutoConfig, AutoTokenizer
 
-from memory.fingerprint import encoding_fingerprint, model_fingerprint
 from memory.models import resolve_model, served_name
 from memory.prompt import ChatTemplate
+from memory.served import ServedModel, load_served_model
 
 UNLIMITED = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class EncodingModel:
-    """`blob_fingerprint` stands in blobs and their keys, `fingerprint` in encodings; `max_tokens` is by its config."""
+    """`name` is what the engine serves it as; `max_tokens` is by its config."""
 
+    served: ServedModel
     name: str
-    blob_fingerprint: str
-    fingerprint: str
-    template: ChatTemplate
     max_tokens: int
+
+    @property
+    def template(self) -> ChatTemplate:
+        return self.served.template
+
+    @property
+    def blob_fingerprint(self) -> str:
+        return self.served.blob_fingerprint
+
+    @property
+    def fingerprint(self) -> str:
+        return self.served.fingerprint
 
 
 @lru_cache(maxsize=1)
 def encoding_model() -> EncodingModel:
     """Raises TemplateUnsupported, OSError."""
+    from transformers import AutoConfig
+
     env = settings.ENV
-    folder = str(resolve_model(env.model, env.home))
-    template = ChatTemplate(AutoTokenizer.from_pretrained(folder))
-    blob_fingerprint = model_fingerprint(folder, env.kv_cache_dtype)
+    folder = resolve_model(env.model, env.home)
+    config = AutoConfig.from_pretrained(str(folder)).get_text_config()
     return EncodingModel(
+        served=load_served_model(folder, kv_cache_dtype=env.kv_cache_dtype),
         name=served_name(env.model, env.home),
-        blob_fingerprint=blob_fingerprint,
-        fingerprint=encoding_fingerprint(blob_fingerprint, template.header),
-        template=template,
-        max_tokens=getattr(AutoConfig.from_pretrained(folder).get_text_config(), "max_position_embeddings", UNLIMITED),
+        max_tokens=getattr(config, "max_position_embeddings", UNLIMITED),
     )

@@ -8,12 +8,11 @@ from typing import Any
 import torch
 from django.conf import settings
 from facts.embedding import embed_query
-from transformers import AutoTokenizer
 
 from inference.gateway.cache import SnapshotCache
-from memory.fingerprint import encoding_fingerprint, model_fingerprint
 from memory.models import resolve_model
 from memory.prompt import ChatTemplate
+from memory.served import ServedModel, load_served_model
 
 logger = logging.getLogger(__name__)
 PROBE = "How long is a vector?"
@@ -23,17 +22,15 @@ PROBE = "How long is a vector?"
 class Runtime:
     """`golden` says whether injection is allowed: pending (not yet), passed, or failed."""
 
-    template: ChatTemplate
-    fingerprint: str
+    model: ServedModel
     max_model_len: int
     snapshots: SnapshotCache
     golden: str = "pending"
     mismatched_segments: int = field(default=0)
 
     @property
-    def encodings_for(self) -> str:
-        """The fingerprint of encodings that are current: of the model and the text before the first fact."""
-        return encoding_fingerprint(self.fingerprint, self.template.header)
+    def template(self) -> ChatTemplate:
+        return self.model.template
 
     @property
     def may_inject(self) -> bool:
@@ -49,17 +46,13 @@ class Runtime:
 def load_runtime(*, max_model_len: int, chat_template: str | None = None) -> Runtime:
     """Takes seconds, reads the model's tokenizer and the embedding model. Raises TemplateUnsupported."""
     torch.set_num_threads(2)  # a question is too short for more
-    model = str(resolve_model(settings.ENV.model, settings.ENV.home))
-    tokenizer = AutoTokenizer.from_pretrained(model)
-    template = ChatTemplate(tokenizer, chat_template)
-    fingerprint = model_fingerprint(model, settings.ENV.kv_cache_dtype)
+    folder = resolve_model(settings.ENV.model, settings.ENV.home)
+    model = load_served_model(folder, kv_cache_dtype=settings.ENV.kv_cache_dtype, chat_template=chat_template)
     probe = embed_query(PROBE)
     dim = 1 if probe is None else len(probe)  # without embeddings facts are chosen by age
-    snapshots = SnapshotCache(
-        dim=dim, fingerprint=encoding_fingerprint(fingerprint, template.header), line=template.line
-    )
-    logger.info("memory stands in the %s message; model %s", template.placement, fingerprint)
-    return Runtime(template, fingerprint, max_model_len, snapshots)
+    snapshots = SnapshotCache(dim=dim, fingerprint=model.fingerprint, line=model.template.line)
+    logger.info("memory stands in the %s message; model %s", model.template.placement, model.blob_fingerprint)
+    return Runtime(model, max_model_len, snapshots)
 
 
 def read_template(argument: str | None) -> str | None:

@@ -40,7 +40,7 @@ def make_ready(runtime: Runtime, *facts: Fact) -> list[str]:
 
 
 def _ready(runtime: Runtime, thing: Fact | Owner, strategy: str, ids: list[int], fact_hash: str) -> str:
-    encoding = encoding_start(fact_or_owner=thing, fingerprint=runtime.encodings_for, strategy=strategy)
+    encoding = encoding_start(fact_or_owner=thing, fingerprint=runtime.model.fingerprint, strategy=strategy)
     key = blob_key_of(f"{type(thing).__name__} {thing.pk} {fact_hash}")
     marked = encoding_mark_ready(
         encoding=encoding, key=key, digest=token_digest(ids), tokens=len(ids), bytes=1, fact_hash=fact_hash
