@@ -1,6 +1,8 @@
 """The processes of the product, as children of a supervisor."""
 
 import sys
+import threading
+from collections.abc import Iterator
 
 from config.env import ROOT, Environment, variable
 from config.probes import answers, has_checked_itself, log_has, port_is_free
@@ -44,3 +46,18 @@ def check_ports(env: Environment) -> None:
     ):
         if not port_is_free(host, port):
             raise ChildError(f"port {port} of {host} is in use: stop what uses it or set {variable(field)}")
+
+
+def start_all(env: Environment, supervisor: Supervisor, stop: threading.Event) -> Iterator[str]:
+    """Starts web, worker and engine at once; their names as they become ready, up to when `stop` is set.
+
+    Raises ChildError.
+    """
+    check_ports(env)
+    for child in (engine(env), worker(env, supervisor), web(env)):
+        supervisor.start(child)
+    for name in ("web", "worker", "engine"):
+        supervisor.wait_ready(name, stop)
+        if stop.is_set():
+            return
+        yield name

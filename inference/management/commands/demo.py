@@ -53,16 +53,10 @@ class Command(BaseCommand):
     def _start(self, console: Console, supervisor: Supervisor, stop: threading.Event) -> bool:
         """Whether everything is up; False when asked to stop meanwhile."""
         env = settings.ENV
-        processes.check_ports(env)
-        for child in (processes.engine(env), processes.worker(env, supervisor), processes.web(env)):
-            supervisor.start(child)
-        for name in ("web", "worker", "engine"):
-            with console.status(f"starting {name}"):
-                supervisor.wait_ready(name, stop)
-            if stop.is_set():
-                return False
-            console.print(f"{name} is up, log in {supervisor.log(name)}", soft_wrap=True)
-        return True
+        with console.status("starting web, worker and engine"):
+            for name in processes.start_all(env, supervisor, stop):
+                console.print(f"{name} is up, log in {supervisor.log(name)}", soft_wrap=True)
+        return not stop.is_set()
 
     def _load(self, console: Console, tenant: Tenant, supervisor: Supervisor) -> int:
         load_conversation(tenant)

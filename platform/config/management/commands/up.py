@@ -20,16 +20,12 @@ class Command(BaseCommand):
         try:
             with stop_signals() as stop, Services(env).hold():
                 call_command("migrate", verbosity=0, stdout=self.stdout, skip_checks=False)
-                processes.check_ports(env)
                 with Supervisor(env.home / "logs") as supervisor:
-                    for child in (processes.engine(env), processes.worker(env, supervisor), processes.web(env)):
-                        supervisor.start(child)
-                    for name in ("web", "worker", "engine"):
-                        supervisor.wait_ready(name, stop)
-                        if stop.is_set():
-                            return
+                    for name in processes.start_all(env, supervisor, stop):
                         self.stdout.write(f"{name:<8} ready, log {supervisor.log(name)}")
                         self.stdout.flush()
+                    if stop.is_set():
+                        return
                     self.stdout.write(f"web {processes.web_url(env)}, engine {env.engine_base_url}; Ctrl-C stops")
                     self.stdout.flush()
                     supervisor.wait(stop)
