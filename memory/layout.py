@@ -41,14 +41,6 @@ class KVLayout:
     def row_elements(self) -> int:
         return sum(2 * layer.elements for layer in self.layers)
 
-    @property
-    def row_bytes(self) -> int:
-        return self.row_elements * self.torch_dtype.itemsize
-
-    @property
-    def is_uniform(self) -> bool:
-        return len(set(self.layers)) == 1
-
     def layer_views(self, rows: torch.Tensor) -> list[tuple[torch.Tensor, torch.Tensor]]:
         """K and V of each layer as views `[tokens, kv_heads, head_dim]` into rows `[tokens, row_elements]`."""
         views, at = [], 0

@@ -1,6 +1,7 @@
 """Blobs on disk, shared by the engine and the workers of one host or one shared folder."""
 
 import contextlib
+import math
 import os
 import uuid
 from collections.abc import Iterator
@@ -95,16 +96,12 @@ class BlobStore:
                 found = True
         return found
 
-    def keys(self) -> Iterator[str]:
-        for path in self.root.glob(f"??/??/*{SUFFIX}"):
-            yield path.name.split(".", 1)[0]
-
-    def remove_unfinished(self) -> int:
-        """Drop files whose writer died. Only when no writer runs on this folder."""
-        paths = list(self.root.glob(f"??/??/*{WRITING}"))
-        for path in paths:
-            path.unlink(missing_ok=True)
-        return len(paths)
+    def keys(self, prefix: str = "??", *, written_before: float = math.inf) -> Iterator[str]:
+        """A key for each file; `prefix` is of two digits, `written_before` a Unix time."""
+        for path in self.root.glob(f"{prefix}/??/*{SUFFIX}"):
+            with contextlib.suppress(FileNotFoundError):
+                if path.stat().st_mtime < written_before:
+                    yield path.name.split(".", 1)[0]
 
     def _shards(self, key: str) -> Iterator[Path]:
         return self.path(key).parent.glob(f"{key}.*-*{SUFFIX}")

@@ -4,7 +4,6 @@ import logging
 import time
 from collections.abc import Iterator
 from itertools import groupby
-from pathlib import Path
 from uuid import UUID
 
 from facts.enqueue import DROP_STALE, enqueue
@@ -36,7 +35,7 @@ def audit_all(blobs: Blobs | None = None, now: float | None = None) -> None:
 
 def remove_orphans(blobs: Blobs, prefix: str, now: float) -> int:
     """Blobs whose keys begin so and that no encoding knows: their worker, or their database, went away meanwhile."""
-    old = [path.name.split(".", 1)[0] for path in _files(blobs.store, prefix) if _age(path, now) > ORPHAN_SECONDS]
+    old = list(blobs.store.keys(prefix, written_before=now - ORPHAN_SECONDS))
     orphans = sorted(set(old) - known_keys(old))
     if orphans:
         logger.warning("%d blobs belong to no encoding and are removed", len(orphans))
@@ -64,14 +63,3 @@ def _encode_again(tenant_id: UUID, owner_id: int, encoding_ids: list[int]) -> No
     logger.warning("%d blobs of owner %s are missing or broken and are encoded again", len(encoding_ids), owner_id)
     encodings_mark_stale(tenant=tenant, ids=encoding_ids)
     enqueue(DROP_STALE, tenant.pk, owner_id)
-
-
-def _files(store: BlobStore, prefix: str) -> Iterator[Path]:
-    return (store.root / prefix).glob("??/*.safetensors")
-
-
-def _age(path: Path, now: float) -> float:
-    try:
-        return now - path.stat().st_mtime
-    except FileNotFoundError:
-        return 0.0

@@ -27,8 +27,6 @@ class Blobs:
 
         A file that is not is removed. Raises EngineDown when another model made it: encoding has to wait for ours.
         """
-        if not self.store.exists(segment.key):
-            return None
         info = self.store.verify(segment.key)
         if info is None:
             return None

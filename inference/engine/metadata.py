@@ -15,7 +15,6 @@ BlockIds = tuple[list[int], ...]
 class InjectPlan:
     """Write tokens `[start, end)` of the prompt, whose segments from position 0 on are `keys`."""
 
-    request_id: str
     keys: tuple[str, ...]
     start: int
     end: int

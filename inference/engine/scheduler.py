@@ -100,7 +100,7 @@ class SchedulerHalf:
         self._stats.add("injected_requests")
         self._stats.add("injected_tokens", external)
         start, end = injection.offered - external, injection.offered
-        self._inject.append(InjectPlan(request.request_id, keys, start, end, block_ids))
+        self._inject.append(InjectPlan(keys, start, end, block_ids))
 
     def plan_step(self, output: SchedulerOutput) -> StepPlan:
         self._ticket += 1
