@@ -16,6 +16,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 ROOT = Path(__file__).resolve().parents[2]
 PREFIX = "INFERSCALE_"
+STRATEGY = re.compile(r"(neighbours|window)\(\d{1,3}\)")
 SECRET_FIELDS = ("database_url", "redis_url", "secret_key")
 
 
@@ -103,7 +104,7 @@ class Environment(BaseSettings):
     @field_validator("strategy")
     @classmethod
     def _check_strategy(cls, value: str) -> str:
-        if not re.fullmatch(r"(neighbours|window)\(\d{1,3}\)", value):
+        if not STRATEGY.fullmatch(value):
             raise ValueError("must be neighbours(n) or window(n)")
         return value
 

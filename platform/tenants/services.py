@@ -1,11 +1,11 @@
 """Writes on tenants, members and API keys."""
 
-import re
 import secrets
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
+from config.env import STRATEGY
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.utils import timezone
@@ -14,8 +14,6 @@ from django.utils.text import slugify
 from tenants.keys import SHOWN_CHARACTERS, key_hash, new_key
 from tenants.models import ApiKey, KeyScope, Membership, Role, Tenant, default_key_scopes
 from tenants.scope import tenant_scope
-
-STRATEGY = re.compile(r"(neighbours|window)\(\d{1,3}\)")
 
 
 def tenant_create(*, name: str, slug: str | None = None, strategy: str | None = None) -> Tenant:
