@@ -1,12 +1,7 @@
-from collections.abc import Iterator
-
 import pytest
 from facts import enqueue
-from tenants.models import Tenant
-from tenants.scope import tenant_scope
 
 from inference.gateway.runtime import Runtime, load_runtime
-from tests.factories import People, people_create
 
 
 @pytest.fixture(scope="session")
@@ -20,17 +15,6 @@ def runtime(loaded_runtime: Runtime) -> Runtime:
     loaded_runtime.golden, loaded_runtime.max_model_len, loaded_runtime.mismatched_segments = "passed", 2048, 0
     loaded_runtime.snapshots.clear()
     return loaded_runtime
-
-
-@pytest.fixture
-def people(db: None) -> People:
-    return people_create()
-
-
-@pytest.fixture
-def tenant(people: People) -> Iterator[Tenant]:
-    with tenant_scope(people.tenant):
-        yield people.tenant
 
 
 @pytest.fixture(autouse=True)

@@ -6,8 +6,6 @@ import pytest
 import redis
 from django.conf import settings as django_settings
 from facts import enqueue
-from tenants.models import Tenant
-from tenants.scope import tenant_scope
 
 from memory.store import BlobStore
 from tests.factories import People, people_create
@@ -44,9 +42,3 @@ def broker(monkeypatch: pytest.MonkeyPatch) -> Iterator[redis.Redis]:
 def people(db: None, broker: redis.Redis) -> People:
     """Tasks are sent only where everything is really committed: `django_db(transaction=True)`."""
     return people_create()
-
-
-@pytest.fixture
-def tenant(people: People) -> Iterator[Tenant]:
-    with tenant_scope(people.tenant):
-        yield people.tenant
