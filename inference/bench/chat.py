@@ -1,16 +1,21 @@
 """One timed chat over HTTP."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Literal
 
 import httpx
 
-Mode = Literal["none", "prompt", "inject"]
+from inference.bench.errors import BenchError
+
+Mode = Literal["none", "prompt", "inject", "mem0"]
 MODES: tuple[Mode, ...] = ("none", "prompt", "inject")
-MEMORY_MODE = {"none": "off", "prompt": "prompt", "inject": "auto"}
+MEMORY_MODE: dict[Mode, str] = {"none": "off", "prompt": "prompt", "inject": "auto", "mem0": "off"}
+SERVED_MODE: dict[Mode, str] = {"none": "none", "prompt": "prompt", "inject": "inject", "mem0": "none"}
+
+Messages = Sequence[Mapping[str, str]]
 
 
 @dataclass(frozen=True)
@@ -38,24 +43,50 @@ class ChatClient:
         self.http = httpx.Client(base_url=base_url, headers=headers, timeout=120)
         self.model, self.user = model, user
 
-    def ask(self, question: str, mode: Mode, *, top_k: int, max_tokens: int, shuffled: bool = False) -> TimedAnswer:
+    def ask(
+        self,
+        question: str,
+        mode: Mode,
+        *,
+        top_k: int,
+        max_tokens: int,
+        shuffled: bool = False,
+        ignore_eos: bool = False,
+    ) -> TimedAnswer:
         """`shuffled`: facts in a random order, so that the prefix cache of an earlier call is of no use.
 
-        Raises httpx.HTTPStatusError, and RuntimeError when the server did not do what the mode says.
+        `ignore_eos`: answers have `max_tokens` whatever the model says. Raises as `chat`.
         """
-        memory = {"user_id": self.user, "mode": MEMORY_MODE[mode], "top_k": top_k}
-        if shuffled:
-            memory["order"] = "random"
+        messages = [{"role": "user", "content": question}]
+        order = "random" if shuffled else "relevance"
+        return self.chat(messages, mode, top_k=top_k, max_tokens=max_tokens, order=order, ignore_eos=ignore_eos)
+
+    def chat(
+        self,
+        messages: Messages,
+        mode: Mode,
+        *,
+        top_k: int,
+        max_tokens: int,
+        order: str = "relevance",
+        ignore_eos: bool = False,
+        started: float | None = None,
+    ) -> TimedAnswer:
+        """`started`: a `perf_counter` from when TTFT counts, if something was done for the question before.
+
+        Raises httpx.HTTPStatusError, and BenchError when the server did not do what the mode says.
+        """
         body = {
             "model": self.model,
-            "messages": [{"role": "user", "content": question}],
-            "memory": memory,
+            "messages": messages,
+            "memory": {"user_id": self.user, "mode": MEMORY_MODE[mode], "top_k": top_k, "order": order},
             "max_tokens": max_tokens,
             "temperature": 0,
             "stream": True,
             "stream_options": {"include_usage": True},
+            **({"ignore_eos": True} if ignore_eos else {}),
         }
-        started = perf_counter()
+        started = perf_counter() if started is None else started
         first: float | None = None
         text, usage = "", dict[str, Any]()
         with self.http.stream("POST", "/v1/chat/completions", json=body) as response:
@@ -68,8 +99,8 @@ class ChatClient:
                 text += "".join(choice["delta"].get("content") or "" for choice in event["choices"])
             headers = response.headers
         served = headers.get("x-inferscale-mode", "none")
-        if served != mode:
-            raise RuntimeError(f"asked for mode {mode}, served in mode {served}")
+        if served != SERVED_MODE[mode]:
+            raise BenchError(f"asked for mode {mode}, served in mode {served}")
         return TimedAnswer(
             mode=mode,
             text=text.strip(),

@@ -1,10 +1,13 @@
-"""A tenant and a user to measure with: made once, then found again."""
+"""A tenant and users to measure with: made once, then found again."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
+from typing import Any
 
+from django.db.models import Count, QuerySet
 from django.utils import timezone
+from django.utils.text import slugify
 from facts.inputs import Message
 from facts.models import Encoding, EncodingState, Fact, FactStatus
 from facts.scopes import Scopes
@@ -13,17 +16,22 @@ from tenants.models import Tenant
 from tenants.scope import tenant_scope
 from tenants.services import api_key_create, tenant_create
 
+from inference.bench.errors import BenchError
+
 KEY_LIFE = timedelta(hours=6)
 POLL_SECONDS = 0.5
-BATCH = 50
+BATCH = 250
+SLUG_LENGTH = 64
 
 
-class EncodingStuckError(RuntimeError):
+class EncodingStuckError(BenchError):
     """Facts were not encoded in time, or failed; the message says how far it came."""
 
 
-def bench_tenant(name: str) -> Tenant:
-    return Tenant.objects.filter(slug=name).first() or tenant_create(name=name, slug=name)
+def bench_tenant(model: str, strategy: str | None = None) -> Tenant:
+    """One for each model and strategy, so that no run waits for another's facts. None: new tenants' own strategy."""
+    slug = slugify("-".join(["bench", model, *([strategy] if strategy else [])]))[:SLUG_LENGTH]
+    return Tenant.objects.filter(slug=slug).first() or tenant_create(name=slug, slug=slug, strategy=strategy)
 
 
 def run_key(tenant: Tenant, purpose: str) -> str:
@@ -32,22 +40,40 @@ def run_key(tenant: Tenant, purpose: str) -> str:
     return raw
 
 
-def add_texts(tenant: Tenant, user: str, texts: list[str]) -> None:
+def add_texts(tenant: Tenant, user: str, texts: Sequence[str]) -> None:
     for at in range(0, len(texts), BATCH):
         messages = [Message(role="user", content=text) for text in texts[at : at + BATCH]]
         facts_add(tenant=tenant, scopes=Scopes(user_id=user), messages=messages, actor="bench")
 
 
+def add_missing(tenant: Tenant, texts: Mapping[str, Sequence[str]], progress: Callable[[int], None]) -> None:
+    """Texts by user; a user who has as many facts is left alone. `progress` gets the number of users done."""
+    with tenant_scope(tenant):
+        counted = _facts(list(texts)).values_list("user_id").annotate(Count("pk"))
+        there: dict[str, int] = dict(counted)
+    for done, (user, wanted) in enumerate(texts.items(), start=1):
+        if there.get(user, 0) < len(wanted):
+            add_texts(tenant, user, wanted)
+        progress(done)
+
+
 def wait_encoded(
-    tenant: Tenant, user: str, *, progress: Callable[[int, int], None], alive: Callable[[], None], stall_seconds: float
+    tenant: Tenant,
+    users: str | Sequence[str],
+    *,
+    progress: Callable[[int, int], None],
+    alive: Callable[[], None],
+    stall_seconds: float,
+    poll_seconds: float = POLL_SECONDS,
 ) -> int:
-    """Until every fact of the user is encoded; returns how many there are. `progress` gets ready and total.
+    """Until every fact of the users is encoded; returns how many there are. `progress` gets ready and total.
 
     `alive` may raise to end the wait. Raises EncodingStuckError when nothing moves for `stall_seconds`.
     """
+    names = [users] if isinstance(users, str) else list(users)
     seen, moved_at = -1, time.monotonic()
     while True:
-        ready, failed, total = _counts(tenant, user)
+        ready, failed, total = _counts(tenant, names)
         progress(ready, total)
         if ready == total:
             return total
@@ -58,12 +84,16 @@ def wait_encoded(
         elif time.monotonic() - moved_at > stall_seconds:
             raise EncodingStuckError(f"encoding stands at {ready} of {total} facts; see the worker's log")
         alive()
-        time.sleep(POLL_SECONDS)
+        time.sleep(poll_seconds)
 
 
-def _counts(tenant: Tenant, user: str) -> tuple[int, int, int]:
+def _facts(users: Sequence[str]) -> "QuerySet[Fact, Any]":
+    return Fact.objects.filter(user_id__in=users, status=FactStatus.ACTIVE)
+
+
+def _counts(tenant: Tenant, users: Sequence[str]) -> tuple[int, int, int]:
     with tenant_scope(tenant):
-        facts = Fact.objects.filter(user_id=user, status=FactStatus.ACTIVE)
+        facts = _facts(users)
         states = Encoding.objects.filter(fact__in=facts)
         ready = states.filter(state=EncodingState.READY).values("fact").distinct().count()
         failed = states.filter(state=EncodingState.FAILED).values("fact").distinct().count()

