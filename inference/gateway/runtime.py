@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 from django.conf import settings
-from facts.embedding import embed_query
+from facts.embedding import query_dim
 
 from inference.gateway.cache import SnapshotCache
 from memory.models import resolve_model
@@ -15,7 +15,6 @@ from memory.prompt import ChatTemplate
 from memory.served import ServedModel, load_served_model
 
 logger = logging.getLogger(__name__)
-PROBE = "How long is a vector?"
 
 
 @dataclass
@@ -45,11 +44,11 @@ class Runtime:
 
 def load_runtime(*, max_model_len: int, chat_template: str | None = None) -> Runtime:
     """Takes seconds, reads the model's tokenizer and the embedding model. Raises TemplateUnsupported."""
-    torch.set_num_threads(2)  # a question is too short for more
+    torch.set_num_threads(2)  # a question is too short for more, should torch embed it
     folder = resolve_model(settings.ENV.model, settings.ENV.home)
     model = load_served_model(folder, kv_cache_dtype=settings.ENV.kv_cache_dtype, chat_template=chat_template)
-    probe = embed_query(PROBE)
-    dim = 1 if probe is None else len(probe)  # without embeddings facts are chosen by age
+    gpu = query_dim(device="cuda") if torch.cuda.is_available() else None
+    dim = gpu or query_dim(device="cpu") or 1  # without embeddings facts are chosen by age
     snapshots = SnapshotCache(dim=dim, fingerprint=model.fingerprint, line=model.template.line)
     logger.info("memory stands in the %s message; model %s", model.template.placement, model.blob_fingerprint)
     return Runtime(model, max_model_len, snapshots)

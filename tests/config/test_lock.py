@@ -9,7 +9,8 @@ from config.env import ROOT
 from packaging.requirements import Requirement
 
 # named in the lock's head, with the reasons
-LEFT_OUT = {"torchvision", "torchaudio", "torchcodec", "triton", "llm", "llama-cpp-python", "pandas", "matplotlib"}
+LEFT_OUT = {"torchvision", "torchaudio", "torchcodec", "triton", "openvino-telemetry"}
+LEFT_OUT |= {"llm", "llama-cpp-python", "pandas", "matplotlib"}
 
 
 def canonical(name: str) -> str:

@@ -44,6 +44,12 @@ def test_threads_get_their_own_texts_vectors(embedder: Embedder) -> None:
     np.testing.assert_allclose(np.stack(rows), expected, atol=ROUNDING)
 
 
+def test_queries_that_come_together_get_their_own_vectors(embedder: Embedder) -> None:
+    futures = [embedder.submit(text) for text in TEXTS]
+    rows = np.stack([future.result() for future in futures])
+    np.testing.assert_allclose(rows, embedder.encode(TEXTS), atol=ROUNDING)
+
+
 def test_threads_that_ask_at_once_share_one_embedder(embedding_folder: Path) -> None:
     with ThreadPoolExecutor(4) as pool:
         embedders = list(pool.map(get_embedder, [embedding_folder, str(embedding_folder)] * 2))
