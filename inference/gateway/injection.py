@@ -1,10 +1,11 @@
 """Which segments of a prompt may be injected."""
 
+import numpy as np
+
 from inference.gateway.fitting import FittedPrompt
 from inference.gateway.runtime import Runtime
 from memory.contracts import Segment
 from memory.digest import token_digest
-from memory.prompt import TokenSpan
 
 
 def injectable_segments(runtime: Runtime, prompt: FittedPrompt, header: Segment | None) -> tuple[Segment, ...]:
@@ -13,19 +14,17 @@ def injectable_segments(runtime: Runtime, prompt: FittedPrompt, header: Segment 
     Without the header, or without one fact behind it, there is nothing worth injecting.
     """
     composed = prompt.composed
-    if composed is None or header is None or not composed.lines:
+    if composed is None or header is None or not composed.begins_with_memory:
         return ()
     ready = [header, *(entry.segment for entry in prompt.entries)]
+    ids, start = np.asarray(composed.token_ids, dtype="<i4"), 0
     segments: list[Segment] = []
-    for segment, span in zip(ready, [composed.header, *composed.lines], strict=True):
+    for segment in ready:
         if segment is None:
             break
-        if not _stands(segment, span, composed.token_ids):
+        if segment.digest != token_digest(ids[start : start + segment.tokens]):
             runtime.count_mismatch(segment.key, sum(s is not None for s in ready) - len(segments))
             break
         segments.append(segment)
+        start += segment.tokens
     return tuple(segments) if len(segments) > 1 else ()
-
-
-def _stands(segment: Segment, span: TokenSpan, token_ids: list[int]) -> bool:
-    return segment.tokens == len(span) and segment.digest == token_digest(span.of(token_ids))

@@ -3,28 +3,55 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import cached_property
 from itertools import accumulate
 from typing import Any
 
 from memory.prompt.block import CLOSING_LINE, MEMORY_HEADER, memory_block
 from memory.prompt.messages import Message, last_user_text
 from memory.prompt.template import ChatTemplate
-from memory.prompt.tokens import TokenizedText, TokenSpan, tokenize
+from memory.prompt.tokens import TokenizedText, TokenSpan, token_ids, tokenize
 
 NOWHERE = TokenSpan(0, 0)
 ANY_LINE = "- a\n"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ComposedPrompt:
-    """A chat with memory. `template_kwargs` must reach the server's template too; no spans: nothing can be injected."""
+    """A chat with memory. `template_kwargs` must reach the server's template too.
+
+    `begins_with_memory`: the text begins with header, lines and closing line; if not, nothing can be injected. Places
+    of tokens in the text take as long to find as the tokens themselves, so they are found when somebody asks.
+    """
 
     messages: list[Message]
     token_ids: list[int]
-    header: TokenSpan
-    lines: tuple[TokenSpan, ...]
-    question_start: int
     template_kwargs: dict[str, Any]
+    begins_with_memory: bool
+    _text: str
+    _template: ChatTemplate
+    _lines: Sequence[str]
+    _question: str
+
+    @property
+    def header(self) -> TokenSpan:
+        return self._spans[0] if self._spans else NOWHERE
+
+    @property
+    def lines(self) -> tuple[TokenSpan, ...]:
+        return self._spans[1:]
+
+    @property
+    def question_start(self) -> int:
+        return self._tokens.boundary(max(0, self._text.rfind(self._question)))
+
+    @cached_property
+    def _spans(self) -> tuple[TokenSpan, ...]:
+        return _line_spans(self._tokens, self._template, self._lines) if self.begins_with_memory else ()
+
+    @cached_property
+    def _tokens(self) -> TokenizedText:
+        return tokenize(self._template.tokenizer, self._text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +78,16 @@ def compose_prompt(
         real_date = template.real_date(template_kwargs, today or date.today())
         placed = template.place(messages, memory_block(lines), real_date=real_date)
     text = template.render(placed, **template_kwargs)
-    tokens = tokenize(template.tokenizer, text)
-    header, spans = NOWHERE, list[TokenSpan]()
-    if lines and text.startswith(f"{template.header}{''.join(lines)}{CLOSING_LINE}"):
-        header, *spans = _line_spans(tokens, template, lines)
-    question = max(0, text.rfind(last_user_text(messages)))
-    kwargs = template.date_pin.template_kwargs if lines else {}
-    return ComposedPrompt(placed, tokens.ids, header, tuple(spans), tokens.boundary(question), kwargs)
+    return ComposedPrompt(
+        messages=placed,
+        token_ids=token_ids(template.tokenizer, text),
+        template_kwargs=template.date_pin.template_kwargs if lines else {},
+        begins_with_memory=bool(lines) and text.startswith(f"{template.header}{''.join(lines)}{CLOSING_LINE}"),
+        _text=text,
+        _template=template,
+        _lines=tuple(lines),
+        _question=last_user_text(messages),
+    )
 
 
 def encode_prompt(template: ChatTemplate, context_lines: Sequence[str], line: str) -> EncodePrompt:

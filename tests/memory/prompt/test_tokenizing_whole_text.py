@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from memory.prompt.compose import encode_prompt
 from memory.prompt.template import ChatTemplate
-from memory.prompt.tokens import tokenize
+from memory.prompt.tokens import token_ids, tokenize
 from tests.memory.prompt.templates import CHATML
 from tests.memory.prompt.tokenizers import TOKENIZERS
 
@@ -36,7 +36,8 @@ def test_spans_join_without_gap_from_the_first_token(name: str) -> None:
 def test_ids_are_those_of_the_tokenizer_itself(name: str) -> None:
     tokenizer = TOKENIZERS[name]()
     text = "".join(LINES)
-    assert tokenize(tokenizer, text).ids == tokenizer(text, add_special_tokens=False)["input_ids"]
+    ids = tokenizer(text, add_special_tokens=False)["input_ids"]
+    assert tokenize(tokenizer, text).ids == token_ids(tokenizer, text) == ids
 
 
 @given(texts=st.lists(st.text(min_size=1, max_size=40), min_size=1, max_size=5))
