@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
-from django.db.models import Count, QuerySet
+from django.db.models import Count, QuerySet, Sum
 from django.utils import timezone
 from django.utils.text import slugify
 from facts.inputs import Message
@@ -85,6 +85,13 @@ def wait_encoded(
             raise EncodingStuckError(f"encoding stands at {ready} of {total} facts; see the worker's log")
         alive()
         time.sleep(poll_seconds)
+
+
+def blob_tokens(tenant: Tenant, users: Sequence[str]) -> int:
+    """Tokens of the users' encoded facts."""
+    with tenant_scope(tenant):
+        ready = Encoding.objects.filter(fact__in=_facts(users), state=EncodingState.READY)
+        return int(ready.aggregate(total=Sum("tokens"))["total"] or 0)
 
 
 def _facts(users: Sequence[str]) -> "QuerySet[Fact, Any]":

@@ -22,21 +22,22 @@ class LoadRun:
         self.plan = plan
         context = get_context("spawn")  # a fork would take this process's threads and connections along
         self._go, self._stop = context.Event(), context.Event()
-        self._clients: list[tuple[Any, Connection]] = []
+        self._clients: list[tuple[Any, Connection, Connection]] = []
         count = plan.processes(processes)
         for index in range(count):
             ours, theirs = context.Pipe(duplex=False)
             arguments = (plan.share(index, count), self._go, self._stop, theirs)
             process = context.Process(target=client_main, args=arguments, daemon=True)
-            self._clients.append((process, ours))
+            self._clients.append((process, ours, theirs))
         self.samples: list[Sample] = []
         self.health: list[ClientHealth] = []
 
     def __enter__(self) -> "LoadRun":
         """Returns when all clients are ready: importing is no part of what is measured."""
-        for process, _ in self._clients:
+        for process, _, theirs in self._clients:
             process.start()
-        for _, connection in self._clients:
+            theirs.close()  # so that a client's end is noticed
+        for _, connection, _ in self._clients:
             self._receive(connection)
         self._go.set()
         return self
@@ -44,7 +45,7 @@ class LoadRun:
     def __exit__(self, *exception: object) -> None:
         self._go.set()
         self._stop.set()
-        for process, _ in self._clients:
+        for process, *_ in self._clients:
             process.join(END_SECONDS)
             if process.is_alive():
                 process.kill()
@@ -52,7 +53,7 @@ class LoadRun:
     def stop(self) -> list[Sample]:
         """All samples. Raises BenchError when a client process does not report."""
         self._stop.set()
-        for _, connection in self._clients:
+        for _, connection, _ in self._clients:
             report: ClientReport = self._receive(connection)
             self.samples += report.samples
             self.health.append(report.health)

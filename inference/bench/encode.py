@@ -1,0 +1,109 @@
+"""How fast facts are encoded, and what users wait meanwhile."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+
+from inference.bench.load import LoadPlan, LoadRun, Window
+from inference.bench.load.run import client_record
+from inference.bench.results import Row, rounded
+from inference.bench.stats import percentiles
+
+WARM_UP_SECONDS = 4
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """`tokens` are those kept, `computed_tokens` all that the engine prefilled, context included."""
+
+    facts: int
+    tokens: int
+    computed_tokens: float
+    storing_seconds: float
+    window: Window
+
+    def row(self) -> Row:
+        seconds = self.window.seconds
+        return {
+            "facts": self.facts,
+            "fact_tokens": self.tokens,
+            "computed_tokens": round(self.computed_tokens),
+            "storing_seconds": round(self.storing_seconds, 3),
+            "seconds": round(seconds, 3),
+            "facts_per_s": round(self.facts / seconds, 2),
+            "tokens_per_s": round(self.tokens / seconds, 1),
+            "computed_tokens_per_s": round(self.computed_tokens / seconds, 1),
+        }
+
+
+@dataclass(frozen=True)
+class Importer:
+    """How facts come in: `store` takes texts by user, `wait` returns when all of theirs are encoded.
+
+    `tokens` counts those of the users' blobs, `computed` those the engine prefilled so far.
+    """
+
+    store: Callable[[Mapping[str, Sequence[str]]], None]
+    wait: Callable[[Sequence[str]], None]
+    tokens: Callable[[Sequence[str]], int]
+    computed: Callable[[], float]
+
+    def run(self, texts: Mapping[str, Sequence[str]]) -> Encoded:
+        """From storing the first fact to having the last one encoded."""
+        before, start = self.computed(), perf_counter()
+        self.store(texts)
+        stored = perf_counter()
+        self.wait(list(texts))
+        window = Window(start, perf_counter())
+        computed = self.computed() - before
+        facts = sum(len(of_user) for of_user in texts.values())
+        return Encoded(facts, self.tokens(list(texts)), computed, stored - start, window)
+
+
+def encode_alone(importer: Importer, texts: Mapping[str, Sequence[str]], common: Row) -> Row:
+    return {**common, "kind": "encode", "users": 0, **importer.run(texts).row()}
+
+
+def encode_under_load(
+    importer: Importer,
+    texts: Mapping[str, Sequence[str]],
+    plan: LoadPlan,
+    common: Row,
+    *,
+    processes: int,
+    quiet_seconds: float,
+) -> Row:
+    """Users keep asking: in quiet, while facts are encoded, and in quiet again.
+
+    Prefilled tokens are not told: the engine does not count the users' apart.
+    """
+    with LoadRun(plan, processes=processes) as run:
+        time.sleep(WARM_UP_SECONDS)
+        before = _quiet(quiet_seconds)
+        encoded = importer.run(texts)
+        after = _quiet(quiet_seconds)
+        samples = run.stop()
+    windows = {"before": before, "during": encoded.window, "after": after}
+    waited = {name: window.ttft_ms(samples) for name, window in windows.items()}
+    row = encoded.row()
+    del row["computed_tokens"], row["computed_tokens_per_s"]
+    return {
+        **common,
+        **row,
+        "kind": "encode",
+        "users": len(plan.users),
+        "mode": plan.mode,
+        "k": plan.top_k,
+        "failed": sum(len(window.errors(samples)) for window in windows.values()),
+        "requests_per_s": {name: round(w.completed(samples) / w.seconds, 2) for name, w in windows.items()},
+        "ttft_ms": {name: percentiles(ms) for name, ms in waited.items()},
+        "ttft_samples_ms": {name: rounded(ms) for name, ms in waited.items()},
+        "client": client_record(run.health),
+    }
+
+
+def _quiet(seconds: float) -> Window:
+    start = perf_counter()
+    time.sleep(seconds)
+    return Window(start, perf_counter())
