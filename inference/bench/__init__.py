@@ -1,1 +1,1 @@
-"""Measurements over HTTP, as an application sees them."""
+"""Measurements: in the engine alone, and over HTTP as an application sees them."""

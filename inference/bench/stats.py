@@ -23,7 +23,9 @@ class Spread:
 
     @classmethod
     def of(cls, samples: Sequence[float]) -> "Spread":
-        """Raises StatisticsError without samples."""
+        """Raises ValueError without samples."""
+        if not samples:
+            raise ValueError("a spread needs samples")
         low, _, high = quantiles(samples, n=4, method="inclusive") if len(samples) > 1 else (samples[0],) * 3
         return cls(median(samples), low, high)
 

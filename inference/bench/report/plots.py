@@ -70,6 +70,7 @@ def _over_k(axes: Any, rows: Sequence[Row]) -> None:
     for name, of_line in _lines(rows, lambda row: _mode_name(row, rows)).items():
         _band(axes, name, sorted(of_line, key=lambda row: row["k"]), "k")
     axes.set(xscale="log", yscale="log", xlabel="facts in the prompt", ylabel="time to first token, ms")
+    _ticks(axes, {row["k"] for row in rows})
     axes.set_title(f"{rows[0]['shape']}, {rows[0]['transport']}: median, middle half")
 
 
@@ -91,7 +92,8 @@ def _over_users(axes: Any, rows: Sequence[Row]) -> None:
             color=COLOURS[mode],
             label=mode,
         )
-    axes.set(xlabel="users at a time", ylabel="requests a second")
+    axes.set(xlabel="users at a time", ylabel="requests a second", ylim=(0, None))
+    _ticks(axes, {row["users"] for row in rows})
     axes.set_title(f"{rows[0]['shape']}: {rows[0]['k']} facts, {rows[0]['tokens']} tokens answered, over HTTP")
 
 
@@ -102,6 +104,13 @@ def _distribution(axes: Any, rows: Sequence[Row]) -> None:
         axes.step(ttft_ms, shares, where="post", color=COLOURS[row["mode"]], label=row["mode"])
     axes.set(xscale="log", xlabel="time to first token, ms", ylabel="share of requests")
     axes.set_title(f"{rows[0]['shape']}: {rows[0]['users']} users at a time")
+
+
+def _ticks(axes: Any, values: set[int]) -> None:
+    """At what was measured."""
+    at = sorted(values)
+    axes.set_xticks(at, labels=[f"{value:,}" for value in at])
+    axes.minorticks_off()
 
 
 def _lines(rows: Sequence[Row], name_of: Callable[[Row], str]) -> dict[str, list[Row]]:
