@@ -37,7 +37,9 @@ class InjectParams:
     segments: tuple[Segment, ...]
 
     def to_params(self) -> dict[str, Any]:
-        return {"op": "inject", "tenant": self.tenant, "segments": [asdict(s) for s in self.segments]}
+        # asdict takes eight times as long, and this is on every chat's way
+        segments = [{"key": s.key, "tokens": s.tokens, "digest": s.digest} for s in self.segments]
+        return {"op": "inject", "tenant": self.tenant, "segments": segments}
 
 
 @dataclass(frozen=True, slots=True)

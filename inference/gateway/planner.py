@@ -3,21 +3,21 @@
 import json
 import logging
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from time import perf_counter
 from typing import Any
 
 from api.filters import FilterError, parse_filters
 from django.conf import settings
 from django.utils import timezone
-from facts.embedding import embed_query
+from facts.embedding import query_embedding
 from facts.models import Owner
 from facts.selectors import facts_matching, owner_get
 from tenants.models import Tenant
 from tenants.scope import tenant_scope
 
 from inference.gateway.access import chat_key
-from inference.gateway.candidates import choose_facts, without_repeats
+from inference.gateway.candidates import Vector, choose_facts, without_repeats
 from inference.gateway.errors import ApiError
 from inference.gateway.fitting import FittedPrompt, fit_prompt, template_fields
 from inference.gateway.injection import injectable_segments
@@ -63,9 +63,10 @@ def plan_memory(
 ) -> Plan:
     """The chat with its owner's facts; plain when there are none."""
     started = perf_counter()
-    scopes = options.scopes
+    scopes, question = options.scopes, last_user_text(messages)
+    query = query_embedding(question) if question.strip() else None  # goes on while the database is asked
     owner = owner_get(tenant=tenant, scopes=scopes)
-    snapshot, chosen = _retrieve(runtime, tenant, owner, messages, options) if owner else (None, [])
+    snapshot, chosen = _retrieve(runtime, tenant, owner, query, options) if owner else (None, [])
     retrieval_ms = (perf_counter() - started) * 1000
     prompt = fit_prompt(runtime, body, messages, without_repeats(chosen)) if chosen else None
     segments: tuple[Segment, ...] = ()
@@ -105,7 +106,7 @@ def known_tokens(body: Mapping[str, Any], prompt: FittedPrompt | None) -> dict[s
 
 
 def _retrieve(
-    runtime: Runtime, tenant: Tenant, owner: Owner, messages: list[dict[str, Any]], options: MemoryOptions
+    runtime: Runtime, tenant: Tenant, owner: Owner, query: Callable[[], Vector | None] | None, options: MemoryOptions
 ) -> tuple[Snapshot, list[Entry]]:
     snapshot = runtime.snapshots.current(owner, strategy_name(tenant.strategy))
     if not len(snapshot):
@@ -118,13 +119,12 @@ def _retrieve(
             raise ApiError(400, str(error), "memory.filters") from error
         found = facts_matching(tenant=tenant, scopes=options.scopes, condition=condition)
         allowed = set(found.values_list("pk", flat=True))
-    question = last_user_text(messages)
-    query = embed_query(question) if question.strip() else None
+    vector = query() if query else None
     with snapshot.lock:
         chosen = choose_facts(
             snapshot,
             scopes=options.scopes,
-            query=query if query is not None and len(query) == snapshot.dim else None,
+            query=vector if vector is not None and len(vector) == snapshot.dim else None,
             top_k=options.top_k,
             now=timezone.now(),
             allowed_ids=allowed,

@@ -1,8 +1,9 @@
 """Reads on tenants and API keys."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from uuid import UUID
 
+from django.db import connection
 from django.db.models import Q
 from django.utils import timezone
 
@@ -11,24 +12,41 @@ from tenants.models import ApiKey, Tenant
 from tenants.scope import every_tenant
 
 LAST_USED_STEP = timedelta(minutes=1)
+KEY_FIELDS = ("id", "tenant_id", "prefix", "scopes", "last_used_at", "user_field_enables_memory")
+TENANT_FIELDS = ("id", "strategy")
+# In SQL, for every request waits for it: building the query takes Django three times as long as running it.
+LIVE_KEY = f"""
+SELECT {", ".join(f"k.{name}" for name in KEY_FIELDS)}, {", ".join(f"t.{name}" for name in TENANT_FIELDS)}
+FROM {ApiKey._meta.db_table} k JOIN {Tenant._meta.db_table} t ON t.id = k.tenant_id
+WHERE k.hash = %s AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > %s) AND t.is_active
+"""
 
 
 def api_key_authenticate(*, raw: str) -> ApiKey | None:
-    """The live key with its tenant loaded; None when unknown, revoked, expired or its tenant is inactive."""
+    """The live key with its tenant; None when unknown, revoked, expired or its tenant is inactive.
+
+    Other fields than those named above are read when somebody asks for them.
+    """
     if not raw.startswith(KEY_PREFIX):
         return None
     now = timezone.now()
-    with every_tenant():
-        live = Q(expires_at=None) | Q(expires_at__gt=now)
-        keys = ApiKey.objects.select_related("tenant").filter(live, revoked_at=None, tenant__is_active=True)
-        api_key = keys.filter(hash=key_hash(raw)).first()
-        if api_key is None:
-            return None
-        unused = Q(last_used_at=None) | Q(last_used_at__lt=now - LAST_USED_STEP)
-        if api_key.last_used_at is None or api_key.last_used_at < now - LAST_USED_STEP:
-            ApiKey.objects.filter(unused, pk=api_key.pk).update(last_used_at=now)
-            api_key.last_used_at = now
+    with connection.cursor() as cursor:
+        cursor.execute(LIVE_KEY, (key_hash(raw), now))
+        row = cursor.fetchone()
+    if row is None:
+        return None
+    api_key = ApiKey.from_db(connection.alias, KEY_FIELDS, row[: len(KEY_FIELDS)])
+    api_key.tenant = Tenant.from_db(connection.alias, TENANT_FIELDS, row[len(KEY_FIELDS) :])
+    if api_key.last_used_at is None or api_key.last_used_at < now - LAST_USED_STEP:
+        _mark_used(api_key, now)
     return api_key
+
+
+def _mark_used(api_key: ApiKey, now: datetime) -> None:
+    unused = Q(last_used_at=None) | Q(last_used_at__lt=now - LAST_USED_STEP)
+    with every_tenant():
+        ApiKey.objects.filter(unused, pk=api_key.pk).update(last_used_at=now)
+    api_key.last_used_at = now
 
 
 def tenant_by_id(tenant_id: UUID | str) -> Tenant | None:

@@ -3,12 +3,17 @@
 from typing import NamedTuple
 from uuid import UUID
 
+from django.db import connection
 from django.db.models import QuerySet
 from tenants.models import Tenant
 from tenants.scope import tenant_scope
 
 from facts.models import Event, Fact, Owner, Turn
 from facts.scopes import Scopes
+
+OWNER_FIELDS = tuple(field.attname for field in Owner._meta.concrete_fields)
+# In SQL, for every chat waits for it: building the query takes Django three times as long as running it.
+OWNER = f"SELECT {', '.join(OWNER_FIELDS)} FROM {Owner._meta.db_table} WHERE tenant_id = %s AND kind = %s AND name = %s"
 
 
 class OwnerState(NamedTuple):
@@ -17,8 +22,10 @@ class OwnerState(NamedTuple):
 
 
 def owner_get(*, tenant: Tenant, scopes: Scopes) -> Owner | None:
-    with tenant_scope(tenant):
-        return Owner.objects.filter(kind=scopes.owner_kind, name=scopes.owner_name).first()
+    with connection.cursor() as cursor:
+        cursor.execute(OWNER, (tenant.pk, scopes.owner_kind, scopes.owner_name))
+        row = cursor.fetchone()
+    return Owner.from_db(connection.alias, OWNER_FIELDS, row) if row else None
 
 
 def owner_state(owner_id: int) -> OwnerState:
