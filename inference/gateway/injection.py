@@ -1,11 +1,11 @@
 """Which segments of a prompt may be injected."""
 
-import numpy as np
+from itertools import takewhile
 
 from inference.gateway.fitting import FittedPrompt
 from inference.gateway.runtime import Runtime
 from memory.contracts import Segment
-from memory.digest import token_digest
+from memory.digest import count_standing
 
 
 def injectable_segments(runtime: Runtime, prompt: FittedPrompt, header: Segment | None) -> tuple[Segment, ...]:
@@ -16,15 +16,9 @@ def injectable_segments(runtime: Runtime, prompt: FittedPrompt, header: Segment 
     composed = prompt.composed
     if composed is None or header is None or not composed.begins_with_memory:
         return ()
-    ready = [header, *(entry.segment for entry in prompt.entries)]
-    ids, start = np.asarray(composed.token_ids, dtype="<i4"), 0
-    segments: list[Segment] = []
-    for segment in ready:
-        if segment is None:
-            break
-        if segment.digest != token_digest(ids[start : start + segment.tokens]):
-            runtime.count_mismatch(segment.key, sum(s is not None for s in ready) - len(segments))
-            break
-        segments.append(segment)
-        start += segment.tokens
-    return tuple(segments) if len(segments) > 1 else ()
+    entries = [header, *(entry.segment for entry in prompt.entries)]
+    ready = [segment for segment in takewhile(lambda segment: segment is not None, entries) if segment]
+    count = count_standing(((segment.tokens, segment.digest) for segment in ready), composed.token_ids)
+    if count < len(ready):
+        runtime.count_mismatch(ready[count].key, sum(s is not None for s in entries) - count)
+    return tuple(ready[:count]) if count > 1 else ()

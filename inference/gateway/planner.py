@@ -1,12 +1,12 @@
 """From a client's body to the engine's: key, memory, prompt, injection, salt. Runs in a worker thread."""
 
-import json
 import logging
 import random
 from collections.abc import Callable, Mapping
 from time import perf_counter
 from typing import Any
 
+import msgspec
 from api.filters import FilterError, parse_filters
 from django.conf import settings
 from django.utils import timezone
@@ -141,7 +141,7 @@ def _salt(tenant: Tenant, owner: str, kind: SaltKind, epoch: int) -> str:
 
 def parse_body(raw: bytes) -> dict[str, Any]:
     try:
-        body = json.loads(raw)
+        body = msgspec.json.decode(raw)
     except (ValueError, RecursionError) as error:
         raise ApiError(400, f"the body is not valid JSON: {error}") from error
     if not isinstance(body, dict):

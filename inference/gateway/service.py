@@ -1,7 +1,6 @@
 """What the gateway does with each request, from the allow-list to the record."""
 
 import asyncio
-import json
 import logging
 import re
 from contextlib import nullcontext
@@ -10,6 +9,7 @@ from time import perf_counter
 from typing import Any
 from uuid import uuid4
 
+import msgspec
 from django.conf import settings
 from django.db import Error as DatabaseError
 from usage.services import RequestRecordData
@@ -131,7 +131,7 @@ class GatewayService:
     async def _serve_client(self, scope: Scope, receive: Receive, answer: Answer, plan: Plan) -> None:
         answer.headers.update(plan.headers)
         answer.count_tokens, answer.hide_usage = True, plan.hide_usage
-        body = json.dumps(plan.body).encode()
+        body = msgspec.json.encode(plan.body)
         replay = Replay(body, receive, answer.client_left)
         try:
             await self._app(_rewritten(scope, body, answer.headers["x-request-id"]), replay, answer)

@@ -11,6 +11,7 @@ from tenants.services import api_key_create
 from inference.gateway.plan import Plan
 from inference.gateway.planner import plan_request
 from inference.gateway.runtime import Runtime
+from memory.contracts import InjectParams, Segment, parse_params
 from memory.digest import token_digest
 from memory.encoding import strategy_name
 from memory.prompt import encode_prompt, header_prompt
@@ -58,4 +59,9 @@ def facts_in(plan: Plan) -> list[str]:
 
 
 def injected_keys(plan: Plan) -> list[str]:
-    return [segment["key"] for segment in plan.body.get("kv_transfer_params", {}).get("segments", [])]
+    return [segment.key for segment in injected_segments(plan)]
+
+
+def injected_segments(plan: Plan) -> tuple[Segment, ...]:
+    params = parse_params(plan.body.get("kv_transfer_params"))
+    return params.segments if isinstance(params, InjectParams) else ()

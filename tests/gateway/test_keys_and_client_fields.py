@@ -41,7 +41,7 @@ def test_a_key_without_the_chat_scope_is_refused(runtime: Runtime, tenant: Tenan
     assert status_of(runtime, chat_key_of(tenant, scopes=["read", "write"])) == (403, "missing_scope")
 
 
-@pytest.mark.parametrize("body", [b"", b"{", b"[1]", b"\xff\xfe", b'"text"', b"[" * 100_000])
+@pytest.mark.parametrize("body", [b"", b"{", b"[1]", b"\xff\xfe", b'"text"', b"[" * 100_000, b'{"top_p": NaN}'])
 def test_a_body_that_is_no_json_object_is_refused(runtime: Runtime, tenant: Tenant, body: bytes) -> None:
     with pytest.raises(ApiError) as caught:
         plan_request(runtime, raw_key=chat_key_of(tenant), raw_body=body, is_chat=True)
@@ -65,7 +65,14 @@ def test_the_engines_private_fields_are_removed(runtime: Runtime, tenant: Tenant
 
 
 def test_all_other_fields_pass_untouched(runtime: Runtime, tenant: Tenant) -> None:
-    fields: dict[str, Any] = {"temperature": 0.5, "tools": [{"type": "function"}], "logprobs": True, "seed": 7, "n": 2}
+    fields: dict[str, Any] = {
+        "temperature": 0.5,
+        "stop": ["\u00e9", "\U0001f642"],
+        "tools": [{"type": "function"}],
+        "logprobs": True,
+        "seed": 7,
+        "n": 2,
+    }
     plan = ask(runtime, chat_key_of(tenant), **fields)
     assert {name: plan.body[name] for name in fields} == fields
 

@@ -6,7 +6,7 @@ from tenants.models import Tenant
 from inference.gateway.runtime import Runtime
 from memory.prompt import MEMORY_HEADER
 from tests.factories import People, add_facts
-from tests.gateway.helpers import ask, chat_key_of, facts_in, injected_keys, make_ready, prompt_text
+from tests.gateway.helpers import ask, chat_key_of, facts_in, injected_keys, injected_segments, make_ready, prompt_text
 
 TEXTS = ("Bob lives in Lisbon.", "Carla paints boats.", "Bob has a dog.")
 
@@ -27,8 +27,7 @@ def test_facts_with_kv_stand_first_and_are_injected_behind_the_header(runtime: R
     assert plan.mode == "inject"
     assert injected_keys(plan)[0] == header
     assert set(injected_keys(plan)[1:]) == {boats, dog}
-    segments = plan.body["kv_transfer_params"]["segments"]
-    assert plan.tokens_injected == sum(segment["tokens"] for segment in segments) > 0
+    assert plan.tokens_injected == sum(segment.tokens for segment in injected_segments(plan)) > 0
 
 
 def test_without_the_header_nothing_is_injected(runtime: Runtime, tenant: Tenant) -> None:
@@ -138,9 +137,10 @@ def test_a_random_order_holds_the_same_facts(runtime: Runtime, tenant: Tenant) -
 def test_the_engine_is_told_the_tokens_that_are_injected_into(runtime: Runtime, tenant: Tenant) -> None:
     make_ready(runtime, *add_facts(tenant, *TEXTS))
     key = chat_key_of(tenant)
-    params = ask(runtime, key, user="alice").body["kv_transfer_params"]
-    assert runtime.template.tokenizer.decode(params["prompt_token_ids"]).count(TEXTS[1]) == 1
-    assert sum(segment["tokens"] for segment in params["segments"]) < len(params["prompt_token_ids"])
+    plan = ask(runtime, key, user="alice")
+    ids = plan.body["kv_transfer_params"]["prompt_token_ids"]
+    assert runtime.template.tokenizer.decode(ids).count(TEXTS[1]) == 1
+    assert sum(segment.tokens for segment in injected_segments(plan)) < len(ids)
 
 
 def test_a_chat_whose_rendering_depends_on_more_is_rendered_by_the_engine(runtime: Runtime, tenant: Tenant) -> None:
