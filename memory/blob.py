@@ -22,7 +22,7 @@ class BlobInfo:
 
 @dataclass(frozen=True)
 class Blob:
-    """`rows` `[tokens, row_elements]` as laid out by KVLayout; keys turned as at positions `start`, `start + 1`, ...
+    """`rows` `[tokens, row_width]` as stored by KVLayout; keys turned as at positions `start`, `start + 1`, ...
 
     `digest` is of the tokens the rows were computed from; `fingerprint` names the model that did.
     """
@@ -51,6 +51,6 @@ class Blob:
         return (
             self.layout == layout.describe()
             and self.fingerprint == fingerprint
-            and self.rows.shape[1] == layout.row_elements
-            and self.rows.dtype == layout.torch_dtype
+            and self.rows.shape[1] == layout.row_width
+            and self.rows.dtype == layout.stored_dtype
         )

@@ -1,18 +1,22 @@
 """What travels to the engine as `kv_transfer_params`. Params are hostile input: parsing never raises."""
 
 import re
-from collections.abc import Mapping
+from base64 import b64decode, b64encode
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from struct import Struct
+from typing import Any, Literal, NamedTuple, cast
 
 KEY = re.compile(r"[0-9a-f]{64}")
-DIGEST = re.compile(r"[0-9a-f]{32}")
+RECORD = Struct("<32s16sI")
 MAX_ITEMS = 4096
 MAX_TOKENS = 1 << 24
 
+Tier = Literal["gpu", "host", "disk"]
+"""Where a blob lies, nearest to the model first. Without a GPU the host is nearest."""
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+
+class Segment(NamedTuple):
     """A stretch of the prompt whose KV may be injected: `tokens` ids with this digest, held under `key`."""
 
     key: str
@@ -37,9 +41,7 @@ class InjectParams:
     segments: tuple[Segment, ...]
 
     def to_params(self) -> dict[str, Any]:
-        # asdict takes eight times as long, and this is on every chat's way
-        segments = [{"key": s.key, "tokens": s.tokens, "digest": s.digest} for s in self.segments]
-        return {"op": "inject", "tenant": self.tenant, "segments": segments}
+        return {"op": "inject", "tenant": self.tenant, "segments": pack_segments(self.segments)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ class EncodeParams:
 
 @dataclass(frozen=True, slots=True)
 class DropParams:
-    """Resident copies of these blobs go, whatever the disk holds."""
+    """Copies of these blobs in memory are forgotten and overwritten, whatever the disk holds."""
 
     keys: tuple[str, ...]
 
@@ -61,7 +63,50 @@ class DropParams:
         return {"op": "drop", "keys": list(self.keys)}
 
 
-Params = InjectParams | EncodeParams | DropParams
+@dataclass(frozen=True, slots=True)
+class PromoteParams:
+    """These blobs are loaded up to `tier` before anybody asks."""
+
+    tenant: str
+    segments: tuple[Segment, ...]
+    tier: Tier = "gpu"
+
+    def to_params(self) -> dict[str, Any]:
+        segments = pack_segments(self.segments)
+        return {"op": "promote", "tenant": self.tenant, "segments": segments, "tier": self.tier}
+
+
+@dataclass(frozen=True, slots=True)
+class MoveParams:
+    """These blobs leave every tier above `tier`. Nothing is lost: what is in memory is on disk too."""
+
+    keys: tuple[str, ...]
+    tier: Tier
+
+    def to_params(self) -> dict[str, Any]:
+        return {"op": "move", "keys": list(self.keys), "tier": self.tier}
+
+
+Params = InjectParams | EncodeParams | DropParams | PromoteParams | MoveParams
+
+
+def pack_segments(segments: Sequence[Segment]) -> str:
+    """Base64 of one record a segment: it is on every chat's way, and half as long as JSON objects to read and write."""
+    records = (RECORD.pack(bytes.fromhex(key), bytes.fromhex(digest), tokens) for key, tokens, digest in segments)
+    return b64encode(b"".join(records)).decode()
+
+
+def unpack_segments(packed: object) -> tuple[Segment, ...]:
+    """Raises ValueError."""
+    if not isinstance(packed, str) or not 0 < len(packed) <= 2 * MAX_ITEMS * RECORD.size:
+        raise ValueError("segments")
+    data = b64decode(packed, validate=True)
+    if len(data) % RECORD.size or not 0 < len(data) // RECORD.size <= MAX_ITEMS:
+        raise ValueError("segments")
+    found = tuple(Segment(key.hex(), tokens, digest.hex()) for key, digest, tokens in RECORD.iter_unpack(data))
+    if not all(0 < segment.tokens <= MAX_TOKENS for segment in found):
+        raise ValueError("tokens")
+    return found
 
 
 def parse_params(raw: object) -> Params | None:
@@ -71,11 +116,16 @@ def parse_params(raw: object) -> Params | None:
     try:
         match raw.get("op"):
             case "inject":
-                return InjectParams(_tenant(raw), tuple(_segment(item) for item in _items(raw, "segments")))
+                return InjectParams(_tenant(raw), unpack_segments(raw.get("segments")))
             case "encode":
                 return EncodeParams(_tenant(raw), tuple(_span(item) for item in _items(raw, "spans")))
             case "drop":
-                return DropParams(tuple(_text(key, KEY) for key in _items(raw, "keys")))
+                return DropParams(_keys(raw))
+            case "promote":
+                segments = unpack_segments(raw.get("segments"))
+                return PromoteParams(_tenant(raw), segments, _tier(raw, ("gpu", "host")))
+            case "move":
+                return MoveParams(_keys(raw), _tier(raw, ("host", "disk")))
     except (ValueError, TypeError, AttributeError):
         return None
     return None
@@ -88,15 +138,22 @@ def _items(raw: Mapping[str, Any], name: str) -> list[Any]:
     return items
 
 
+def _keys(raw: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(_text(key, KEY) for key in _items(raw, "keys"))
+
+
+def _tier(raw: Mapping[str, Any], allowed: tuple[Tier, ...]) -> Tier:
+    tier = raw.get("tier", allowed[0])
+    if tier not in allowed:
+        raise ValueError("tier")
+    return cast(Tier, tier)
+
+
 def _tenant(raw: Mapping[str, Any]) -> str:
     tenant = raw.get("tenant", "")
     if not isinstance(tenant, str) or len(tenant) > 64:
         raise ValueError("tenant")
     return tenant
-
-
-def _segment(item: Any) -> Segment:
-    return Segment(_text(item.get("key"), KEY), _count(item.get("tokens"), 1), _text(item.get("digest"), DIGEST))
 
 
 def _span(item: Any) -> Span:

@@ -1,17 +1,34 @@
 """Every difference between vLLM releases that the connector meets, 0.26 to 0.33."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import torch
 from vllm.config import VllmConfig
 from vllm.model_executor.models.utils import extract_layer_index
+from vllm.v1.kv_cache_interface import KVCacheConfig
+
+
+def layer_order(names: Iterable[str]) -> list[str]:
+    """Layer names in model order."""
+    return sorted(names, key=extract_layer_index)
+
+
+def attention_specs(kv_config: KVCacheConfig) -> dict[str, Any]:
+    """What each layer that keeps KV of its own stores, by the layer's name."""
+    specs: dict[str, Any] = {}
+    for group in kv_config.kv_cache_groups:
+        spec: Any = group.kv_cache_spec
+        for name in group.layer_names:
+            specs[name] = getattr(spec, "kv_cache_specs", {}).get(name, spec)
+    return {name: spec for name, spec in specs.items() if hasattr(spec, "num_kv_heads")}
 
 
 def attention_layers(vllm_config: VllmConfig, names: list[str]) -> dict[str, Any]:
     """Attention modules by name, in model order, without those that share another layer's KV."""
     modules = vllm_config.compilation_config.static_forward_context
     own = [name for name in names if not getattr(modules[name], "kv_sharing_target_layer_name", None)]
-    return {name: modules[name] for name in sorted(own, key=extract_layer_index)}
+    return {name: modules[name] for name in layer_order(own)}
 
 
 def layer_cache(layer: Any, registered: torch.Tensor) -> torch.Tensor:

@@ -6,22 +6,48 @@ from pathlib import Path
 from typing import Any
 
 from memory.fingerprint import model_fingerprint
+from memory.layout import RowDtype
 
 
 @dataclass(frozen=True)
 class ConnectorConfig:
+    """`gpu_bytes` is the arena beside a GPU's paged cache; on CPU there is no such memory and it is not used.
+
+    Bytes are per rank. `stage_seconds`: how long a request waits for blobs that are on their way.
+    """
+
     store: Path
     host_bytes: int
+    gpu_bytes: int
+    tenant_share: float
+    row_dtype: RowDtype
     fingerprint: str
-    stage_seconds: float = 2.0
+    stage_seconds: float
 
     @classmethod
     def read(cls, extra: Mapping[str, Any], *, model: str) -> "ConnectorConfig":
         """Raises ValueError naming the missing or bad entry."""
         if not extra.get("store"):
             raise ValueError("kv_connector_extra_config needs 'store': the blob folder")
-        host_bytes = extra.get("host_bytes", 2 << 30)
-        if not isinstance(host_bytes, int) or host_bytes <= 0:
-            raise ValueError(f"kv_connector_extra_config 'host_bytes' must be a positive integer, not {host_bytes!r}")
-        fingerprint = extra.get("fingerprint") or model_fingerprint(model)
-        return cls(Path(extra["store"]), host_bytes, fingerprint, float(extra.get("stage_seconds", 2.0)))
+        row_dtype = extra.get("row_dtype", "auto")
+        if row_dtype not in ("auto", "fp8"):
+            raise ValueError(f"kv_connector_extra_config 'row_dtype' must be auto or fp8, not {row_dtype!r}")
+        share = extra.get("tenant_share", 1.0)
+        if not isinstance(share, int | float) or not 0 < share <= 1:
+            raise ValueError(f"kv_connector_extra_config 'tenant_share' must lie between 0 and 1, not {share!r}")
+        return cls(
+            store=Path(extra["store"]),
+            host_bytes=_bytes(extra, "host_bytes", 2 << 30),
+            gpu_bytes=_bytes(extra, "gpu_bytes", 2 << 30),
+            tenant_share=float(share),
+            row_dtype=row_dtype,
+            fingerprint=extra.get("fingerprint") or model_fingerprint(model),
+            stage_seconds=float(extra.get("stage_seconds", 2.0)),
+        )
+
+
+def _bytes(extra: Mapping[str, Any], name: str, default: int) -> int:
+    value = extra.get(name, default)
+    if type(value) is not int or value <= 0:
+        raise ValueError(f"kv_connector_extra_config {name!r} must be a positive number of bytes, not {value!r}")
+    return value

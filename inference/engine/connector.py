@@ -18,12 +18,15 @@ from vllm.v1.kv_cache_interface import KVCacheConfig
 from vllm.v1.outputs import KVConnectorOutput
 from vllm.v1.request import Request
 
+from inference.engine.arenas import ArenaPlan
 from inference.engine.config import ConnectorConfig
 from inference.engine.metadata import StepPlan, WorkerReport
+from inference.engine.residency import Residency
 from inference.engine.scheduler import SchedulerHalf
 from inference.engine.stats import ConnectorMetrics, ConnectorStats
 from inference.engine.worker import WorkerHalf
 from memory.store import Shard
+from memory.tiers.books import TierBooks
 
 
 class InferScaleConnector(KVConnectorBase_V1, SupportsHMA):
@@ -37,7 +40,10 @@ class InferScaleConnector(KVConnectorBase_V1, SupportsHMA):
         self._kv_config = kv_cache_config
         self._scheduler = self._worker = None
         if role is KVConnectorRole.SCHEDULER:
-            self._scheduler = SchedulerHalf(config, parallel.world_size)
+            plan = ArenaPlan.read(config, vllm_config, kv_cache_config)
+            near = TierBooks(plan.near_rows, config.tenant_share)
+            far = TierBooks(plan.far_rows, config.tenant_share) if plan.far_rows else None
+            self._scheduler = SchedulerHalf(config, Residency(near, far, parallel.world_size), plan.layout.row_bytes)
         else:
             self._worker = WorkerHalf(config, Shard(parallel.rank, parallel.world_size))
 

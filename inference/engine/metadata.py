@@ -3,22 +3,58 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
+import numpy as np
+from numpy.typing import NDArray
 from vllm.distributed.kv_transfer.kv_connector.v1.base import KVConnectorMetadata, KVConnectorWorkerMetadata
 
-from memory.tiers.index import Resident
+from memory.tiers.books import Entry, Rows
 
 BlockIds = tuple[list[int], ...]
 """Block ids of a request, one list a KV cache group."""
 
+NO_ROWS: Rows = np.empty(0, np.int32)
+
 
 @dataclass(frozen=True)
 class InjectPlan:
-    """Write tokens `[start, end)` of the prompt, whose segments from position 0 on are `keys`."""
+    """Write rows of the near arena into prompt positions `start`, `start + 1`, ... of a request.
 
-    keys: tuple[str, ...]
+    `moved`, int32 like `rows`: by how many positions each row's keys are turned.
+    """
+
+    rows: Rows
+    moved: NDArray[np.int32]
     start: int
-    end: int
     block_ids: BlockIds
+
+    @property
+    def tokens(self) -> int:
+        return len(self.rows)
+
+
+@dataclass(frozen=True)
+class Slot:
+    """Rows of an arena to fill, and the number under which that is reported."""
+
+    order: int
+    rows: Rows
+
+    @classmethod
+    def of(cls, entry: Entry | None) -> "Slot | None":
+        return cls(entry.order, entry.rows) if entry is not None else None
+
+
+@dataclass(frozen=True)
+class LoadPlan:
+    """Bring a blob up, from disk or, with `source`, from rows of the far arena where it lies turned to `start`."""
+
+    key: str
+    tokens: int
+    digest: str
+    near: Slot | None
+    far: Slot | None
+    source: Rows | None = None
+    start: int = 0
 
 
 @dataclass(frozen=True)
@@ -30,36 +66,44 @@ class EncodePlan:
     start: int
     end: int
     block_ids: BlockIds
+    near: Slot | None
+    far: Slot | None
 
 
 @dataclass(frozen=True)
 class StepPlan(KVConnectorMetadata):
-    """Executed in the order of the fields, so that what was promised is there and what was dropped can come back."""
+    """Executed in the order of the fields: what was promised is still there, and what was freed can be filled."""
 
-    ticket: int = 0
+    erase_near: Rows = field(default_factory=lambda: NO_ROWS)
+    erase_far: Rows = field(default_factory=lambda: NO_ROWS)
     inject: tuple[InjectPlan, ...] = ()
-    drop: tuple[str, ...] = ()
-    stage: tuple[str, ...] = ()
+    load: tuple[LoadPlan, ...] = ()
     encode: tuple[EncodePlan, ...] = ()
-
-
-Order = tuple[str, int]
-"""A blob's key and the ticket of the plan that ordered it."""
 
 
 @dataclass
 class WorkerReport(KVConnectorWorkerMetadata):
-    """Orders whose blobs became resident, or could not be loaded; `ranks` counts the workers that hold each."""
+    """Orders carried out, with the position the keys are turned to, and orders that failed; `ranks` counts workers."""
 
-    residents: dict[Order, Resident] = field(default_factory=dict)
-    ranks: Counter[Order] = field(default_factory=Counter)
-    lost: set[Order] = field(default_factory=set)
+    filled: dict[int, int] = field(default_factory=dict)
+    lost: set[int] = field(default_factory=set)
+    ranks: Counter[int] = field(default_factory=Counter)
 
-    def add(self, order: Order, resident: Resident) -> None:
-        self.residents[order] = resident
-        self.ranks[order] += 1
+    @property
+    def is_empty(self) -> bool:
+        return not self.ranks
+
+    def add(self, slot: Slot | None, start: int | None) -> None:
+        """`start` None: it failed."""
+        if slot is None:
+            return
+        self.ranks[slot.order] += 1
+        if start is None:
+            self.lost.add(slot.order)
+        else:
+            self.filled[slot.order] = start
 
     def aggregate(self, other: KVConnectorWorkerMetadata) -> "WorkerReport":
         if not isinstance(other, WorkerReport):
             raise TypeError(f"cannot add {type(other).__name__} to a WorkerReport")
-        return WorkerReport({**self.residents, **other.residents}, self.ranks + other.ranks, self.lost | other.lost)
+        return WorkerReport({**self.filled, **other.filled}, self.lost | other.lost, self.ranks + other.ranks)

@@ -10,7 +10,7 @@ from vllm.v1.kv_cache_interface import KVCacheConfig
 from inference.engine.blockmap import LayoutUnknown, learn_block_map
 from inference.engine.compat import attention_layers, block_dim, layer_cache
 from inference.engine.metadata import BlockIds
-from memory.layout import DTYPES, KVLayout, LayerShape
+from memory.layout import LayerShape
 
 FP8 = {"fp8": torch.float8_e4m3fn, "fp8_e4m3": torch.float8_e4m3fn, "fp8_e5m2": torch.float8_e5m2}
 
@@ -40,17 +40,26 @@ class PagedLayer:
         before = self.blocks[scratch].clone()
         slots = scratch * self.block_size + torch.arange(self.block_size, device=self.cache.device)
 
+        factors = self.scales.cpu() if self.fp8 else torch.ones(2)  # so that what is stored is the number itself
+
         def write(key: torch.Tensor, value: torch.Tensor) -> None:
-            self.write(self._device(key), self._device(value), slots)
+            self.write(self._device(key * factors[0]), self._device(value * factors[1]), slots)
 
         def read() -> torch.Tensor:
-            return self._decode(self.blocks[scratch].reshape(-1)).float()
+            stored = self.blocks[scratch].reshape(-1)
+            return (stored.view(self.fp8) if self.fp8 else stored).float()
 
         heads, dim = self.shape.kv_heads, self.shape.head_dim
         try:
             return learn_block_map(write, read, block_size=self.block_size, kv_heads=heads, head_dim=dim)
         finally:
             self.blocks[scratch].copy_(before)
+
+    @property
+    def scales(self) -> torch.Tensor:
+        """What stored K and V of an fp8 cache are multiplied by: float32 `[2]`, on the cache's device."""
+        pair = [float(self.layer._k_scale_float), float(self.layer._v_scale_float)]
+        return torch.tensor(pair, device=self.cache.device)
 
     def write(self, key: torch.Tensor, value: torch.Tensor, slots: torch.Tensor) -> None:
         """K and V `[tokens, kv_heads, head_dim]` into flat token slots `[tokens]`."""
@@ -61,12 +70,9 @@ class PagedLayer:
         flat = self.blocks[blocks].reshape(len(blocks), -1)
         # One block after the other: a gather of all at once would materialise the index for each.
         tokens = torch.cat([block[self.block_map] for block in flat])[start:end]
-        return self._decode(tokens)
-
-    def _decode(self, stored: torch.Tensor) -> torch.Tensor:
         if self.fp8 is None:
-            return stored.to(self.dtype)
-        return (stored.view(self.fp8).float() * float(self.layer._k_scale_float)).to(self.dtype)
+            return tokens.to(self.dtype)
+        return (tokens.view(self.fp8).float() * self.scales.view(2, 1, 1)).to(self.dtype)
 
     def _device(self, values: torch.Tensor) -> torch.Tensor:
         return values.to(self.cache.device, self.dtype)
@@ -76,6 +82,7 @@ class PagedCache:
     """All attention layers of this rank."""
 
     def __init__(self, vllm_config: VllmConfig, kv_config: KVCacheConfig, caches: dict[str, torch.Tensor]) -> None:
+        """Raises LayoutUnknown."""
         dtype = vllm_config.model_config.dtype
         assert isinstance(dtype, torch.dtype)
         groups = {name: i for i, group in enumerate(kv_config.kv_cache_groups) for name in group.layer_names}
@@ -84,8 +91,7 @@ class PagedCache:
         self.layers = [
             PagedLayer(name, layer, caches[name], group=groups[name], dtype=dtype) for name, layer in layers.items()
         ]
-        name_of = {value: name for name, value in DTYPES.items()}
-        self.layout = KVLayout(tuple(layer.shape for layer in self.layers), name_of[dtype])
+        self.shapes = tuple(layer.shape for layer in self.layers)
         self.device = self.layers[0].cache.device
         maps: dict[tuple[object, ...], torch.Tensor] = {}
         for paged in self.layers:
@@ -107,8 +113,8 @@ class PagedCache:
                 key, value = key[held], value[held]
             paged.write(key, value, group_slots)
 
-    def read(self, start: int, end: int, block_ids: BlockIds) -> torch.Tensor:
-        """Rows `[tokens, row_elements]` of a request's positions `[start, end)`, on the cache's device."""
+    def read(self, start: int, end: int, block_ids: BlockIds) -> list[tuple[torch.Tensor, torch.Tensor]]:
+        """Per layer K and V `[tokens, kv_heads, head_dim]` of a request's positions `[start, end)`."""
         parts = []
         for paged in self.layers:
             manager_block = self.block_sizes[paged.group]
@@ -118,8 +124,8 @@ class PagedCache:
             ids = torch.tensor(block_ids[paged.group])[wanted // per_block] * per_block + wanted % per_block
             offset = first * paged.block_size
             tokens = paged.read(ids.to(self.device), start - offset, end - offset)
-            parts.append(tokens.reshape(end - start, -1))
-        return torch.cat(parts, dim=1)
+            parts.append((tokens[:, 0], tokens[:, 1]))
+        return parts
 
     def _slots(self, ids: list[int], size: int, start: int, count: int) -> tuple[torch.Tensor, torch.Tensor | None]:
         """Flat slots of positions, and which positions those are when some lie in blocks the group does not keep."""

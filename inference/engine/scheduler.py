@@ -1,8 +1,8 @@
 """Scheduler half: decides what is injected, encoded, staged and dropped. Owns all metadata, no tensors."""
 
 import time
-from collections import Counter
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -10,165 +10,180 @@ from vllm.v1.core.sched.output import SchedulerOutput
 from vllm.v1.request import Request
 
 from inference.engine.config import ConnectorConfig
-from inference.engine.metadata import BlockIds, EncodePlan, InjectPlan, Order, StepPlan, WorkerReport
+from inference.engine.metadata import NO_ROWS, BlockIds, EncodePlan, InjectPlan, StepPlan, WorkerReport
+from inference.engine.residency import Residency
 from inference.engine.stats import ConnectorStats
-from memory.contracts import DropParams, EncodeParams, InjectParams, Segment, Span, parse_params
-from memory.digest import token_digest
-from memory.store import BlobStore
-from memory.tiers.index import TierIndex
+from memory.contracts import (
+    DropParams,
+    EncodeParams,
+    InjectParams,
+    MoveParams,
+    PromoteParams,
+    Segment,
+    Span,
+    parse_params,
+)
+from memory.digest import count_standing, token_digest
+from memory.tiers.books import Entry
 
 
 @dataclass
 class Injection:
-    """Segments whose tokens stand at the prompt's start; `asked_at` is when staging began."""
+    """Segments whose tokens stand at the prompt's start; `asked_at` is when staging began.
 
+    `pinned` are blobs that are there while others are waited for: they must not leave to make room for them.
+    """
+
+    tenant: str
     segments: tuple[Segment, ...]
-    offered: int = 0
+    entries: list[Entry] = field(default_factory=list)
+    pinned: dict[str, Entry] = field(default_factory=dict)
     asked_at: float | None = None
-
-    def keys_up_to(self, end: int) -> tuple[str, ...]:
-        keys, at = [], 0
-        for segment in self.segments:
-            if at >= end:
-                break
-            keys.append(segment.key)
-            at += segment.tokens
-        return tuple(keys)
 
 
 @dataclass
 class Encoding:
     """Spans not read yet, first to end first, and the blocks the prompt's tokens lie in."""
 
+    tenant: str
     spans: list[tuple[Span, str]]
     accepted: tuple[str, ...]
     block_ids: BlockIds = field(default=())
 
 
 class SchedulerHalf:
-    def __init__(self, config: ConnectorConfig, world_size: int) -> None:
-        self.config, self.world_size = config, world_size
-        self.store = BlobStore(config.store)
-        self.index = TierIndex(config.host_bytes)
+    def __init__(self, config: ConnectorConfig, residency: Residency, row_bytes: int) -> None:
+        self.config, self.residency, self.row_bytes = config, residency, row_bytes
         self._injections: dict[str, Injection] = {}
         self._encodings: dict[str, Encoding] = {}
-        self._held: Counter[Order] = Counter()
-        self._ticket = 0
-        self._stage: dict[str, None] = {}
         self._inject: list[InjectPlan] = []
         self._stats = ConnectorStats()
 
     def on_new_request(self, request: Request) -> None:
         token_ids = request.prompt_token_ids
         params = parse_params(request.kv_transfer_params)
-        if isinstance(params, DropParams):
-            self._drop(set(params.keys))
-        elif token_ids is None or params is None:
-            return
-        elif isinstance(params, InjectParams):
-            segments = standing_segments(params.segments, token_ids)
-            self._stats.add("refused_segments", len(params.segments) - len(segments))
-            if segments:
-                self._injections[request.request_id] = Injection(segments)
-        elif isinstance(params, EncodeParams):
-            spans = sorted((span for span in params.spans if span.end <= len(token_ids)), key=lambda span: span.end)
-            digests = [(span, token_digest(token_ids[span.start : span.end])) for span in spans]
-            self._encodings[request.request_id] = Encoding(digests, tuple(span.key for span in spans))
+        match params:
+            case DropParams(keys):
+                self._drop(set(keys))
+            case MoveParams(keys, tier):
+                self.residency.demote(keys, to_disk=tier == "disk")
+            case PromoteParams(tenant, segments, tier):
+                for segment in segments:
+                    if tier == "host":
+                        self.residency.want_far(segment, tenant)
+                    else:
+                        self.residency.want(segment, tenant)
+            case InjectParams(tenant, segments) if token_ids is not None:
+                count = count_standing(((segment.tokens, segment.digest) for segment in segments), token_ids)
+                standing = segments[:count]
+                self._stats.add("refused_segments", len(segments) - len(standing))
+                if standing:
+                    self._injections[request.request_id] = Injection(tenant, standing)
+            case EncodeParams(tenant, spans) if token_ids is not None:
+                inside = sorted((span for span in spans if span.end <= len(token_ids)), key=lambda span: span.end)
+                digests = [(span, token_digest(token_ids[span.start : span.end])) for span in inside]
+                self._encodings[request.request_id] = Encoding(tenant, digests, tuple(span.key for span in inside))
 
     def matched_tokens(self, request: Request, computed: int) -> int | None:
-        """Tokens beyond `computed` that can be injected now; None while segments are being staged."""
+        """Tokens beyond `computed` that can be injected now; None while segments are on their way."""
         injection = self._injections.get(request.request_id)
         if injection is None or request.skip_reading_prefix_cache:
             return 0
-        matched, missing = self._resident_prefix(injection)
-        if missing and self._may_wait(injection):
-            self._stage.update(dict.fromkeys(key for key in missing if not self.index.is_expected(key)))
+        if self._resolve(injection) and self._may_wait(injection):
             return None
         # The last token is always computed: the model has to run on something.
-        injection.offered = min(matched, request.num_tokens - 1)
-        return max(0, injection.offered - computed)
+        offered = min(sum(entry.tokens for entry in injection.entries), request.num_tokens - 1)
+        return max(0, offered - computed)
 
     def after_alloc(self, request: Request, block_ids: BlockIds, external: int) -> None:
         if encoding := self._encodings.get(request.request_id):
             encoding.block_ids = block_ids
         injection = self._injections.get(request.request_id)
-        if injection is None or external == 0:
+        if injection is None:
             return
-        keys = injection.keys_up_to(injection.offered)
-        for key in keys:
-            self.index.touch(key)
-        self._stats.add("injected_requests")
-        self._stats.add("injected_tokens", external)
-        start, end = injection.offered - external, injection.offered
-        self._inject.append(InjectPlan(keys, start, end, block_ids))
+        if external:
+            self._stats.add("injected_requests")
+            self._stats.add("injected_tokens", external)
+            end = min(sum(entry.tokens for entry in injection.entries), request.num_tokens - 1)
+            self._inject.append(self._plan(injection.entries, end - external, end, block_ids))
+        self._unpin(injection)
 
     def plan_step(self, output: SchedulerOutput) -> StepPlan:
-        self._ticket += 1
         inject, self._inject = tuple(self._inject), []
-        stage, self._stage = tuple(self._stage), {}
         encode = tuple(self._encodes(output))
-        for key in [*stage, *(plan.key for plan in encode)]:
-            self.index.expect(key, self._ticket)
-        dropped = self.index.take_dropped()
+        near, far = self.residency.near, self.residency.far
         self._stats.add("encoded_spans", len(encode))
-        self._stats.add("staged_blobs", len(stage))
-        self._stats.add("dropped_blobs", len(dropped))
-        return StepPlan(self._ticket, inject, dropped, stage, encode)
+        return StepPlan(
+            erase_near=near.take_erased(),
+            erase_far=far.take_erased() if far else NO_ROWS,
+            inject=inject,
+            load=self.residency.take_loads(),
+            encode=encode,
+        )
 
     def on_report(self, report: WorkerReport) -> None:
-        """A blob is resident once every rank holds it, and lost once one cannot load it."""
-        self._stats.add("lost_blobs", len(report.lost))
-        for order in report.lost:
-            self._held.pop(order, None)
-            self.index.lose(*order)
-        self._held += report.ranks
-        for order, resident in report.residents.items():
-            if self._held[order] >= self.world_size:
-                del self._held[order]
-                key, ticket = order
-                self.index.admit(key, resident, ticket)
+        self.residency.on_report(report)
 
     def take_stats(self) -> ConnectorStats | None:
         """Counts since the last call."""
+        for name, count in self.residency.counts().items():
+            self._stats.add(name, count)
         if self._stats.is_empty():
             return None
+        for name, books in (("near", self.residency.near), ("far", self.residency.far)):
+            self._stats.set(f"{name}_rows_used", books.used_rows if books else 0)
+            self._stats.set(f"{name}_rows", books.capacity if books else 0)
+        self._stats.set("row_bytes", self.row_bytes)
         taken, self._stats = self._stats, ConnectorStats()
         return taken
 
     def on_finished(self, request: Request) -> dict[str, Any] | None:
-        self._injections.pop(request.request_id, None)
+        if injection := self._injections.pop(request.request_id, None):
+            self._unpin(injection)
         encoding = self._encodings.pop(request.request_id, None)
         return {"accepted": list(encoding.accepted)} if encoding else None
 
     def _drop(self, keys: set[str]) -> None:
-        for key in keys:
-            self.index.drop(key)
-            self._stage.pop(key, None)
+        self.residency.erase(keys)
         for encoding in self._encodings.values():
             encoding.spans = [item for item in encoding.spans if item[0].key not in keys]
 
-    def _resident_prefix(self, injection: Injection) -> tuple[int, list[str]]:
-        """Tokens of the segments resident from the first on, and keys worth staging that cut it short."""
-        matched, missing = 0, list[str]()
-        for segment in injection.segments:
-            resident = self.index.get(segment.key)
-            if resident is not None:
-                if (resident.tokens, resident.digest) != (segment.tokens, segment.digest):
-                    break  # the key is another segment's
-                matched += 0 if missing else segment.tokens
-            elif self.index.is_expected(segment.key) or self._can_stage(segment.key):
-                missing.append(segment.key)
-            else:
-                break
-        return matched, missing
+    def _resolve(self, injection: Injection) -> bool:
+        """Set the blobs that stand in the near arena from the first on; whether more are on their way behind them."""
+        found = [self.residency.get(segment) for segment in injection.segments]
+        injection.entries = [entry for entry in takewhile(lambda entry: entry is not None, found) if entry]
+        if len(injection.entries) == len(found):
+            return False
+        for entry in filter(None, found):  # before others are loaded: they must not take these rows
+            self._pin(injection, entry)
+        missing = [segment for segment, there in zip(injection.segments, found, strict=True) if there is None]
+        coming = list(takewhile(lambda segment: self.residency.want(segment, injection.tenant), missing))
+        return bool(coming)
 
-    def _can_stage(self, key: str) -> bool:
-        return not self.index.is_lost(key) and self.store.exists(key)
+    def _pin(self, injection: Injection, entry: Entry) -> None:
+        if injection.pinned.get(entry.key) is not entry:
+            injection.pinned[entry.key] = entry
+            self.residency.near.pin(entry)
+
+    def _unpin(self, injection: Injection) -> None:
+        for entry in injection.pinned.values():
+            self.residency.near.unpin(entry)
+        injection.pinned = {}
 
     def _may_wait(self, injection: Injection) -> bool:
         now = time.monotonic()
         injection.asked_at = injection.asked_at or now
         return now - injection.asked_at < self.config.stage_seconds
+
+    def _plan(self, entries: list[Entry], start: int, end: int, block_ids: BlockIds) -> InjectPlan:
+        """Rows of prompt positions `[start, end)` and how far each is moved from where it was encoded."""
+        for entry in entries:
+            self.residency.near.touch(entry)
+        rows = np.concatenate([entry.rows for entry in entries])[start:end]
+        sizes = np.fromiter((entry.tokens for entry in entries), np.int64, len(entries))
+        stored = np.fromiter((entry.start for entry in entries), np.int64, len(entries))
+        moved = np.repeat(np.cumsum(sizes) - sizes - stored, sizes)[start:end].astype(np.int32)
+        return InjectPlan(rows, moved, start, block_ids)
 
     def _encodes(self, output: SchedulerOutput) -> list[EncodePlan]:
         """Spans whose last token this step computes, or found computed."""
@@ -191,23 +206,11 @@ class SchedulerHalf:
             plans += self._reached(encoding, cached.num_computed_tokens[i] + output.num_scheduled_tokens[request_id])
         return plans
 
-    @staticmethod
-    def _reached(encoding: Encoding, tokens: int) -> list[EncodePlan]:
+    def _reached(self, encoding: Encoding, tokens: int) -> list[EncodePlan]:
         plans = []
         while encoding.spans and encoding.spans[0][0].end <= tokens:
             span, digest = encoding.spans.pop(0)
-            plans.append(EncodePlan(span.key, digest, span.start, span.end, encoding.block_ids))
+            segment = Segment(span.key, span.end - span.start, digest)
+            near, far = self.residency.targets(segment, encoding.tenant)
+            plans.append(EncodePlan(span.key, digest, span.start, span.end, encoding.block_ids, near, far))
         return plans
-
-
-def standing_segments(segments: tuple[Segment, ...], token_ids: list[int]) -> tuple[Segment, ...]:
-    """The longest run of segments whose tokens are the prompt's own, from its first token on."""
-    ids = np.asarray(token_ids, dtype="<i4")
-    standing, at = [], 0
-    for segment in segments:
-        end = at + segment.tokens
-        if end > len(ids) or token_digest(ids[at:end]) != segment.digest:  # type: ignore[arg-type]
-            break
-        standing.append(segment)
-        at = end
-    return tuple(standing)

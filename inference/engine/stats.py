@@ -17,24 +17,41 @@ COUNTERS = {
     "injected_tokens": "Prompt tokens whose KV was injected instead of prefilled.",
     "refused_segments": "Segments offered for injection that are not the prompt's own tokens.",
     "encoded_spans": "Spans read from the cache after an encode request.",
-    "staged_blobs": "Blobs asked for from disk.",
     "lost_blobs": "Blobs that were missing, corrupt or another model's when asked for.",
-    "dropped_blobs": "Blobs dropped from host memory: evicted for space, or on demand.",
+    "near_hits": "Blobs injected from the arena beside the paged cache.",
+    "near_filled": "Blobs that came into the arena beside the paged cache.",
+    "near_evicted": "Blobs that left that arena to make room.",
+    "far_hits": "Blobs copied up from pinned host memory.",
+    "far_filled": "Blobs that came into pinned host memory.",
+    "far_evicted": "Blobs that left pinned host memory to make room.",
+}
+GAUGES = {
+    "near_rows": "Token rows of the arena beside the paged cache.",
+    "near_rows_used": "Token rows of that arena that hold a blob.",
+    "far_rows": "Token rows of pinned host memory.",
+    "far_rows_used": "Token rows of pinned host memory that hold a blob.",
+    "row_bytes": "Bytes of one token row on one rank.",
 }
 
 
 class ConnectorStats(KVConnectorStats):
-    """Counts since the last report, by the names in COUNTERS."""
+    """Counts since the last report by the names in COUNTERS, and present values by those in GAUGES."""
 
     def add(self, name: str, count: int = 1) -> None:
         self.data[name] = self.data.get(name, 0) + count
+
+    def set(self, name: str, value: int) -> None:
+        self.data[name] = value
 
     def reset(self) -> None:
         self.data = {}
 
     def aggregate(self, other: KVConnectorStats) -> "ConnectorStats":
-        for name, count in other.data.items():
-            self.add(name, count)
+        for name, value in other.data.items():
+            if name in GAUGES:
+                self.set(name, value)
+            else:
+                self.add(name, value)
         return self
 
     def reduce(self) -> dict[str, int | float]:
@@ -45,7 +62,7 @@ class ConnectorStats(KVConnectorStats):
 
 
 class ConnectorMetrics(KVConnectorPromMetrics):
-    """`inferscale:<name>_total` on the engine's /metrics."""
+    """`inferscale:<name>_total` and, for present values, `inferscale:<name>` on the engine's /metrics."""
 
     def __init__(
         self,
@@ -56,19 +73,20 @@ class ConnectorMetrics(KVConnectorPromMetrics):
     ) -> None:
         super().__init__(vllm_config, metric_types, labelnames, per_engine_labelvalues)
         _unregister_earlier()
-        counters: dict[str, Any] = {
-            name: self._counter_cls(PREFIX + name, documentation=text, labelnames=labelnames)
-            for name, text in COUNTERS.items()
-        }
-        self._counters = {
-            (name, engine): counter.labels(*values)
-            for name, counter in counters.items()
-            for engine, values in per_engine_labelvalues.items()
-        }
+        make = {**dict.fromkeys(COUNTERS, self._counter_cls), **dict.fromkeys(GAUGES, self._gauge_cls)}
+        self._metrics: dict[tuple[str, int], Any] = {}
+        for name, text in (COUNTERS | GAUGES).items():
+            metric: Any = make[name](PREFIX + name, documentation=text, labelnames=labelnames)
+            for engine, values in per_engine_labelvalues.items():
+                self._metrics[name, engine] = metric.labels(*values)
 
     def observe(self, transfer_stats_data: dict[str, Any], engine_idx: int = 0) -> None:
-        for name, count in transfer_stats_data.items():
-            self._counters[name, engine_idx].inc(count)
+        for name, value in transfer_stats_data.items():
+            metric = self._metrics[name, engine_idx]
+            if name in GAUGES:
+                metric.set(value)
+            else:
+                metric.inc(value)
 
 
 def _unregister_earlier() -> None:

@@ -114,6 +114,10 @@ class Engine:
         )
 
 
+def inject(segments: Sequence[Segment]) -> dict[str, Any]:
+    return InjectParams("tenant", tuple(segments)).to_params()
+
+
 class Prompt:
     """Header, facts in an order, question; segments named by `name`, each fact's key the same in every order."""
 
@@ -134,9 +138,12 @@ class Prompt:
         return EncodeParams("tenant", tuple(spans)).to_params()
 
     @property
+    def offered(self) -> list[Segment]:
+        return [Segment(key, len(ids), token_digest(ids)) for key, ids in self.segments]
+
+    @property
     def inject(self) -> dict[str, Any]:
-        segments = tuple(Segment(key, len(ids), token_digest(ids)) for key, ids in self.segments)
-        return InjectParams("tenant", segments).to_params()
+        return inject(self.offered)
 
     @property
     def keys(self) -> list[str]:

@@ -7,7 +7,7 @@ import pytest
 from memory.contracts import DropParams, InjectParams, Segment
 from memory.digest import token_digest
 from memory.store import BlobStore
-from tests.engine.harness import FACTS, Engine, Prompt, key_of, wait_until_written
+from tests.engine.harness import FACTS, Engine, Prompt, inject, key_of, wait_until_written
 
 pytestmark = pytest.mark.engine
 
@@ -75,10 +75,10 @@ def test_the_prefix_cache_reuses_injected_blocks_under_the_same_salt(engine: Eng
 
 
 def test_an_unknown_segment_ends_the_injected_prefix(engine: Engine, prompt: Prompt) -> None:
-    segments = prompt.inject["segments"]
-    params = {**prompt.inject, "segments": [*segments[:10], {**segments[10], "key": "0" * 64}, *segments[11:]]}
-    answer = engine.ask(prompt.ids, params)
-    assert answer.cached_tokens == sum(segment["tokens"] for segment in segments[:10])
+    segments = prompt.offered
+    segments[10] = segments[10]._replace(key="0" * 64)
+    answer = engine.ask(prompt.ids, inject(segments))
+    assert answer.cached_tokens == sum(segment.tokens for segment in segments[:10])
     assert "Kiwi" in answer.text
 
 
@@ -92,10 +92,10 @@ def test_tokens_that_differ_from_those_encoded_are_prefilled(engine: Engine, pro
 
 def test_a_blob_of_other_tokens_is_not_injected(engine: Engine, prompt: Prompt) -> None:
     """The digest the client names must also be the blob's: its word alone is no proof."""
-    segments = [dict(segment) for segment in prompt.inject["segments"]]
-    segments[1]["key"], segments[2]["key"] = segments[2]["key"], segments[1]["key"]
-    answer = engine.ask(prompt.ids, {**prompt.inject, "segments": segments})
-    assert answer.cached_tokens == segments[0]["tokens"]
+    segments = prompt.offered
+    segments[1:3] = segments[1]._replace(key=segments[2].key), segments[2]._replace(key=segments[1].key)
+    answer = engine.ask(prompt.ids, inject(segments))
+    assert answer.cached_tokens == segments[0].tokens
 
 
 def test_params_that_cover_the_whole_prompt_leave_the_last_token_to_compute(engine: Engine, prompt: Prompt) -> None:
@@ -105,12 +105,14 @@ def test_params_that_cover_the_whole_prompt_leave_the_last_token_to_compute(engi
 
 
 def test_forged_params_are_ignored_and_no_block_leaks(engine: Engine, prompt: Prompt) -> None:
-    key, digest = prompt.keys[0], prompt.inject["segments"][0]["digest"]
+    first = prompt.offered[0]
+    key = first.key
     forged = [
         {"op": "inject"},
-        {"op": "inject", "tenant": "t", "segments": [{"key": "x", "tokens": 1, "digest": digest}]},
-        {"op": "inject", "tenant": "t", "segments": [{"key": key, "tokens": 10**9, "digest": digest}]},
-        {"op": "inject", "tenant": "t", "segments": [{"key": key, "tokens": -5, "digest": digest}]},
+        {"op": "inject", "tenant": "t", "segments": [{"key": "x", "tokens": 1, "digest": first.digest}]},
+        inject([first._replace(tokens=1 << 24)]),
+        inject([first._replace(tokens=0)]),
+        inject([first._replace(key="0" * 64)]),
         {"op": "encode", "tenant": "t", "spans": [{"key": key, "start": 0, "end": 10**6}]},
         {"op": "encode", "tenant": "t", "spans": [{"key": key, "start": 5, "end": 2}]},
         {"op": "evil", "do_remote_prefill": True, "remote_block_ids": [1, 2, 3]},

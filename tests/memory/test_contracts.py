@@ -6,9 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.contracts import DropParams, EncodeParams, InjectParams, Segment, Span, parse_params
+from memory.contracts import (
+    DropParams,
+    EncodeParams,
+    InjectParams,
+    MoveParams,
+    PromoteParams,
+    Segment,
+    Span,
+    pack_segments,
+    parse_params,
+)
 
 KEY, DIGEST = "a" * 64, "b" * 32
+PACKED = pack_segments([Segment(KEY, 3, DIGEST)])
 
 
 @pytest.mark.parametrize(
@@ -17,6 +28,8 @@ KEY, DIGEST = "a" * 64, "b" * 32
         InjectParams("tenant", (Segment(KEY, 3, DIGEST), Segment(KEY, 1, DIGEST))),
         EncodeParams("tenant", (Span(KEY, 0, 4),)),
         DropParams((KEY,)),
+        PromoteParams("tenant", (Segment(KEY, 3, DIGEST),), "host"),
+        MoveParams((KEY,), "disk"),
     ],
     ids=lambda params: type(params).__name__,
 )
@@ -34,17 +47,19 @@ def test_params_survive_the_wire(params: Any) -> None:
         {"op": "exec"},
         {"op": "inject"},
         {"op": "inject", "tenant": "t", "segments": []},
-        {"op": "inject", "tenant": "t", "segments": {"key": KEY}},
-        {"op": "inject", "tenant": 7, "segments": [{"key": KEY, "tokens": 1, "digest": DIGEST}]},
-        {"op": "inject", "tenant": "t", "segments": [{"key": "../../etc/passwd", "tokens": 1, "digest": DIGEST}]},
-        {"op": "inject", "tenant": "t", "segments": [{"key": KEY + "\n", "tokens": 1, "digest": DIGEST}]},
-        {"op": "inject", "tenant": "t", "segments": [{"key": KEY, "tokens": 0, "digest": DIGEST}]},
-        {"op": "inject", "tenant": "t", "segments": [{"key": KEY, "tokens": True, "digest": DIGEST}]},
-        {"op": "inject", "tenant": "t", "segments": [{"key": KEY, "tokens": 1.0, "digest": DIGEST}]},
-        {"op": "inject", "tenant": "t", "segments": [{"key": KEY, "tokens": 1 << 40, "digest": DIGEST}]},
-        {"op": "inject", "tenant": "t", "segments": [{"key": KEY, "tokens": 1, "digest": 5}]},
-        {"op": "inject", "tenant": "t", "segments": ["x"]},
-        {"op": "inject", "tenant": "t", "segments": [{"key": KEY, "tokens": 1, "digest": DIGEST}] * 5000},
+        {"op": "inject", "tenant": "t", "segments": [{"key": KEY, "tokens": 1, "digest": DIGEST}]},
+        {"op": "inject", "tenant": "t", "segments": ""},
+        {"op": "inject", "tenant": "t", "segments": "no base64!"},
+        {"op": "inject", "tenant": "t", "segments": PACKED[:-4]},
+        {"op": "inject", "tenant": "t", "segments": PACKED + "\n"},
+        {"op": "inject", "tenant": 7, "segments": PACKED},
+        {"op": "inject", "tenant": "t", "segments": pack_segments([Segment(KEY, 0, DIGEST)])},
+        {"op": "inject", "tenant": "t", "segments": pack_segments([Segment(KEY, (1 << 24) + 1, DIGEST)])},
+        {"op": "inject", "tenant": "t", "segments": pack_segments([Segment(KEY, 1, DIGEST)] * 5000)},
+        {"op": "promote", "tenant": "t", "segments": PACKED, "tier": "disk"},
+        {"op": "move", "keys": [KEY], "tier": "gpu"},
+        {"op": "move", "keys": [KEY], "tier": ["host"]},
+        {"op": "move", "keys": ["../../etc/passwd"], "tier": "host"},
         {"op": "encode", "tenant": "t", "spans": [{"key": KEY, "start": 3, "end": 3}]},
         {"op": "encode", "tenant": "t", "spans": [{"key": KEY, "start": -1, "end": 3}]},
         {"op": "drop", "keys": [None]},
@@ -62,7 +77,7 @@ json_values = st.recursive(
 )
 
 
-@given(json_values, st.sampled_from(["inject", "encode", "drop"]))
+@given(json_values, st.sampled_from(["inject", "encode", "drop", "promote", "move"]))
 def test_parsing_never_raises(value: Any, op: str) -> None:
     parse_params(value)
-    parse_params({"op": op, "tenant": "t", "segments": value, "spans": value, "keys": value})
+    parse_params({"op": op, "tenant": "t", "segments": value, "spans": value, "keys": value, "tier": value})

@@ -89,11 +89,3 @@ def test_a_failed_write_leaves_nothing(store: BlobStore, monkeypatch: pytest.Mon
     with pytest.raises(OSError, match="No space left"):
         store.write(a_blob())
     assert [path for path in store.root.rglob("*") if path.is_file()] == []
-
-
-def test_layer_views_are_the_rows_own_parts() -> None:
-    rows = torch.arange(2 * LAYOUT.row_elements).view(2, -1)
-    views = LAYOUT.layer_views(rows)
-    flat = torch.cat([part.reshape(2, -1) for pair in views for part in pair], dim=1)
-    assert torch.equal(flat, rows)
-    assert views[1][0].shape == (2, 1, 8)
