@@ -73,13 +73,14 @@ def encode_under_load(
     *,
     processes: int,
     quiet_seconds: float,
+    warm_up_seconds: float = WARM_UP_SECONDS,
 ) -> Row:
     """Users keep asking: in quiet, while facts are encoded, and in quiet again.
 
     Prefilled tokens are not told: the engine does not count the users' apart.
     """
     with LoadRun(plan, processes=processes) as run:
-        time.sleep(WARM_UP_SECONDS)
+        time.sleep(warm_up_seconds)
         before = _quiet(quiet_seconds)
         encoded = importer.run(texts)
         after = _quiet(quiet_seconds)

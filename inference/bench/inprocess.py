@@ -118,6 +118,7 @@ def _arguments(settings: EngineSettings) -> dict[str, Any]:
             kv_connector_extra_config=connector,
         ),
         "enable_prefix_caching": True,
+        "skip_tokenizer_init": True,  # prompts are ids, and answers are not read
         "max_model_len": settings.max_model_len,
         "load_format": "dummy" if settings.random_weights else "auto",
     }

@@ -69,6 +69,7 @@ def throughput_row(plan: LoadPlan, mode: Mode, measured: Measured, common: Row) 
     completed = [window.completed(samples) for window, samples in windows]
     ttft_ms = [ms for window, samples in windows for ms in window.ttft_ms(samples)]
     itl_ms = [ms for window, samples in windows for ms in window.itl_ms(samples)]
+    tpot_ms = [ms for window, samples in windows for ms in window.tpot_ms(samples)]
     kept = random.Random(0).sample(itl_ms, min(len(itl_ms), KEPT_ITL_SAMPLES))
     return {
         **common,
@@ -92,6 +93,7 @@ def throughput_row(plan: LoadPlan, mode: Mode, measured: Measured, common: Row) 
         "tokens_per_s": round(sum(window.tokens(samples) for window, samples in windows) / seconds, 1),
         "ttft_ms": percentiles(ttft_ms),
         "itl_ms": percentiles(itl_ms),
+        "tpot_ms": percentiles(tpot_ms),
         "ttft_samples_ms": rounded(ttft_ms),
         "itl_samples_ms": rounded(kept),
         "client": client_record(measured.health),

@@ -10,7 +10,7 @@ from typing import Any
 
 
 class ChatServer(ThreadingHTTPServer):
-    """`refuses`: users who get a 500; `shortens`: users whose answers lack a token."""
+    """`refuses`: users who get a 500; `shortens`: users whose answers lack a token; `modes`: what becomes of which."""
 
     daemon_threads = True
     refuses: frozenset[str] = frozenset()
@@ -20,6 +20,8 @@ class ChatServer(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.asked: Counter[str] = Counter()
         self.questions: Counter[str] = Counter()
+        self.modes = {"auto": "inject", "prompt": "prompt", "off": "none"}
+        self.bodies: list[dict[str, Any]] = []
 
     @property
     def url(self) -> str:
@@ -34,19 +36,20 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         user = body["memory"]["user_id"]
         self.server.asked[user] += 1
-        self.server.questions[body["messages"][0]["content"]] += 1
+        self.server.bodies.append(body)
+        self.server.questions[body["messages"][-1]["content"]] += 1
         if user in self.server.refuses:
             self.send_error(500, "refused")
             return
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
-        self.send_header("x-inferscale-mode", {"auto": "inject"}.get(body["memory"]["mode"], "prompt"))
+        self.send_header("x-inferscale-mode", self.server.modes[body["memory"]["mode"]])
         self.end_headers()
         count = body["max_tokens"] - (user in self.server.shortens)
         self._event({"choices": [{"delta": {"role": "assistant", "content": ""}}]})
         for _ in range(count):
             self._event({"choices": [{"delta": {"content": "a"}}]})
-        self._event({"choices": [], "usage": {"completion_tokens": count}})
+        self._event({"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": count}})
 
     def _event(self, content: dict[str, Any]) -> None:
         self.wfile.write(b"data: " + json.dumps(content, separators=(",", ":")).encode() + b"\n\n")

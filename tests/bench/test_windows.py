@@ -28,6 +28,10 @@ def test_gaps_count_where_their_later_token_comes() -> None:
     assert WINDOW.tokens(ALL) == 6
 
 
+def test_time_per_token_is_of_whole_answers() -> None:
+    assert WINDOW.tpot_ms(ALL) == [2000.0, 750.0]
+
+
 def test_a_row_sums_its_windows() -> None:
     measured = Measured([(WINDOW, ALL), (Window(30.0, 40.0), [Sample(31.0, 32.0, 33.0, [32.0, 33.0])])])
 

@@ -39,6 +39,14 @@ class Window:
         """Between pieces of an answer, the later one in the window."""
         return list(self._gaps(samples))
 
+    def tpot_ms(self, samples: Iterable[Sample]) -> list[float]:
+        """Time per output token of requests that ended in the window: the same, however pieces arrive together."""
+        return [
+            (sample.tokens[-1] - sample.tokens[0]) * 1000 / (len(sample.tokens) - 1)
+            for sample in samples
+            if self.holds(sample.ended) and not sample.error and len(sample.tokens) > 1
+        ]
+
     def tokens(self, samples: Iterable[Sample]) -> int:
         return sum(self.holds(moment) for sample in samples for moment in sample.tokens)
 
