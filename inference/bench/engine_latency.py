@@ -1,10 +1,12 @@
 """TTFT in the engine alone: all modes, tiers and k interleaved, one request at a time."""
 
 import gc
+import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
+from pathlib import Path
 from statistics import median
 from typing import Any, Literal
 from uuid import uuid4
@@ -68,6 +70,7 @@ class EngineLatency:
         self.source = TokenSource(vocabulary)
         self.facts = self.source.facts(max(ks) + SPARE_FACTS, FACT_TOKENS)
         self.cases = list(_cases(ks, modes, tiers))
+        self.blobs = BlobStore(engine.settings.store)
         self.places = list(tiers) != [fastest_tier()]
 
     def encode(self) -> None:
@@ -133,6 +136,8 @@ class EngineLatency:
             keys = [fact.key for fact in facts]
             for at in range(0, len(keys), MAX_ITEMS):
                 self._idle_request(MoveParams(tuple(keys[at : at + MAX_ITEMS]), tier).to_params())
+        if tier == "disk":
+            forget_pages(self.blobs.path(fact.key) for fact in facts)
         for _ in range(SETTLE_REQUESTS):  # moving goes on in the steps of the requests that follow
             self._idle_request()
             time.sleep(SETTLE_SECONDS)
@@ -146,11 +151,13 @@ class EngineLatency:
 
     def _wait_written(self) -> None:
         """Writing to disk goes on behind the answers, and would slow those that are timed."""
-        blobs, waiting = BlobStore(self.engine.settings.store), [fact.key for fact in self.facts]
+        waiting = [fact.key for fact in self.facts]
         deadline = time.monotonic() + WRITE_SECONDS
-        while waiting := [key for key in waiting if not blobs.exists(key)]:
+        while waiting := [key for key in waiting if not self.blobs.exists(key)]:
             if time.monotonic() > deadline:
-                raise EngineBenchError(f"{len(waiting)} of {len(self.facts)} facts were not written to {blobs.root}")
+                raise EngineBenchError(
+                    f"{len(waiting)} of {len(self.facts)} facts were not written to {self.blobs.root}"
+                )
             self._idle_request()
             time.sleep(0.05)
 
@@ -189,6 +196,16 @@ def longest_request(ks: Sequence[int]) -> int:
 def pool_tokens(ks: Sequence[int]) -> int:
     """Tokens of all facts that are encoded."""
     return (max(ks) + SPARE_FACTS) * FACT_TOKENS
+
+
+def forget_pages(paths: Iterable[Path]) -> None:
+    """What is read of these files next comes from the disk, not from memory that the kernel kept."""
+    for path in paths:
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+        finally:
+            os.close(descriptor)
 
 
 def fastest_tier() -> Tier:
