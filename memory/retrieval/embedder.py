@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from threading import Lock
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import torch
@@ -13,12 +13,12 @@ from sentence_transformers import SentenceTransformer
 
 from memory.retrieval.batching import BatchingQueue
 from memory.retrieval.converted import ConversionFailed, ConvertedForward
-from memory.retrieval.forward import Features, Forward, TorchForward, Vectors, length_one
+from memory.retrieval.features import features_of
+from memory.retrieval.forward import Forward, TorchForward, Vectors, length_one
 
 logger = logging.getLogger(__name__)
 Device = Literal["cpu", "cuda"]
 BATCH = 32
-MULTIPLE = 16  # tokens a row is padded to: on a CPU each new shape costs as much again as a short question
 
 _loaded: dict[str, "Embedder"] = {}
 _loading = Lock()
@@ -38,8 +38,7 @@ class Embedder:
     def __init__(self, model_path: str | Path, device: Device = "cpu") -> None:
         dtype = torch.bfloat16 if device == "cuda" else torch.float32
         self._model = SentenceTransformer(str(model_path), device=device, model_kwargs={"dtype": dtype}).eval()
-        self._padding = _padding(self._model)
-        self._tokenizing = Lock()
+        self._features = features_of(self._model)  # the model's own encode() adds about 2 ms a call
         self._forward: Forward = TorchForward(self._model) if device == "cuda" else self._on_cpu()
         self.dim: int = self._embed(["The first pass is slow, so it is done here."]).shape[1]
         self._queries = BatchingQueue(self._embed, most=BATCH)
@@ -62,11 +61,6 @@ class Embedder:
         (vectors,) = self._forward.run([self._features(texts)])
         return length_one(vectors)
 
-    def _features(self, texts: Sequence[str]) -> Features:
-        # The model's own encode() adds about 2 ms a call, most of a short query's time.
-        with self._tokenizing:  # a fast tokenizer set to pad cannot be used by two threads
-            return dict(self._model.preprocess(list(texts), processing_kwargs=self._padding))
-
     def _on_cpu(self) -> Forward:
         probe = self._features(["How many?", "How long is a vector, and what is a vector?"])
         other = self._features(["A sentence. " * 9, "A word", "Two words"])
@@ -75,9 +69,3 @@ class Embedder:
         except ConversionFailed as error:
             logger.warning("the embedding model stays in torch, which is slower: %s", error)
             return TorchForward(self._model)
-
-
-def _padding(model: SentenceTransformer) -> dict[str, Any]:
-    """Unless it could make a row longer than the model reads."""
-    longest = model.max_seq_length
-    return {"text": {"pad_to_multiple_of": MULTIPLE}} if longest and longest % MULTIPLE == 0 else {}
