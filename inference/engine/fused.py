@@ -18,6 +18,7 @@ LAYERS_EACH = 4
 COPY_PROGRAMS = 48
 COPY_CHUNK = 2048
 UPLOADS = 16
+ALIGNED = 16 // 4
 VALUES = {torch.float32: 0, torch.bfloat16: 1, torch.float16: 2}
 
 Ints = NDArray[np.int32]
@@ -217,18 +218,19 @@ class _Upload:
         self.sent: torch.cuda.Event | None = None
 
     def send(self, columns: Ints, tables: Ints, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
-        size = columns.size + tables.size
+        first = -(-columns.size // ALIGNED) * ALIGNED  # Triton compiles anew for a pointer of another alignment
+        size = first + tables.size
         if self.sent is not None:
             self.sent.synchronize()
         if len(self.buffer) < size:
             self.buffer = torch.empty(2 * size, dtype=torch.int32, pin_memory=True)
         host = self.buffer.numpy()
         host[: columns.size] = columns.ravel()
-        host[columns.size : size] = tables
+        host[first:size] = tables
         on_device = self.buffer[:size].to(device, non_blocking=True)
         self.sent = torch.cuda.Event()
         self.sent.record()
-        return on_device[: columns.size], on_device[columns.size :]
+        return on_device, on_device[first:]
 
 
 def _tables(block_ids: Sequence[BlockIds], counts: Sequence[int], group: int) -> tuple[Ints, Ints]:

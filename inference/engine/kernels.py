@@ -71,7 +71,7 @@ def _to_cache(values, scale, FP8: tl.constexpr, dtype: tl.constexpr):
     return values.to(dtype)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["count"])
 def inject_kernel(
     tokens,  # int32 [4, count]: row, moved, position, first entry of the request's block table
     count,
@@ -126,6 +126,8 @@ def inject_kernel(
                 scale_at += HEADS * 4
                 value = _load_row(rows, element, scale_at, h, d, HEADS, DIM, ROW_FP8, VALUES)
                 turned = key * cosine[None, :] + other * sine[None, :]
+                if CACHE_FP8 != 0:  # a computed key is one of the model's dtype before the cache's writer rounds it
+                    turned = _round(turned, VALUES)
                 target = address.to(cache.dtype) + place + h[:, None] * head_stride + d[None, :]
                 key_scale = 1.0
                 value_scale = 1.0
@@ -161,7 +163,7 @@ def _store_row(rows, offset, scale_offset, values, h, d, HEADS: tl.constexpr, DI
         tl.store(target, values.to(rows.dtype.element_ty), mask=mask)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["count"])
 def read_kernel(
     tokens,  # int32 [2, count]: position, first entry of the request's block table
     count,
@@ -217,7 +219,7 @@ def read_kernel(
             _store_row(rows, element + HEADS * DIM, scale_at + HEADS * 4, value, h, d, HEADS, DIM, ROW_FP8)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["items"])
 def copy_rows_kernel(
     source,
     target,

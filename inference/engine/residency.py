@@ -22,8 +22,9 @@ class Residency:
 
     def get(self, segment: Segment) -> Entry | None:
         """The segment's blob in the near arena; None when it is absent or of other tokens than the segment says."""
-        entry = self.near.get(segment.key)
-        return entry if entry is not None and _is_of(entry, segment) else None
+        key, tokens, digest = segment
+        entry = self.near.get(key)
+        return entry if entry is not None and entry.tokens == tokens and entry.digest == digest else None
 
     def want(self, segment: Segment, tenant: str) -> bool:
         """Have a blob loaded into the near arena; whether it is on its way. Asking again is free."""
@@ -40,7 +41,7 @@ class Residency:
         source = self.far.get(key) if self.far else None
         if self.far and source and _is_of(source, segment):
             self.far.pin(source)
-            self.far.touch(source)
+            self.far.touch([source])
             self._sources[entry.order] = source
             self._load(segment, near=entry, source=source)
         else:
@@ -133,4 +134,4 @@ class Residency:
 
 
 def _is_of(entry: Entry, segment: Segment) -> bool:
-    return (entry.tokens, entry.digest) == (segment.tokens, segment.digest)
+    return entry.tokens == segment.tokens and entry.digest == segment.digest

@@ -177,11 +177,10 @@ class SchedulerHalf:
 
     def _plan(self, entries: list[Entry], start: int, end: int, block_ids: BlockIds) -> InjectPlan:
         """Rows of prompt positions `[start, end)` and how far each is moved from where it was encoded."""
-        for entry in entries:
-            self.residency.near.touch(entry)
+        self.residency.near.touch(entries)
         rows = np.concatenate([entry.rows for entry in entries])[start:end]
-        sizes = np.fromiter((entry.tokens for entry in entries), np.int64, len(entries))
-        stored = np.fromiter((entry.start for entry in entries), np.int64, len(entries))
+        sizes = np.array([entry.tokens for entry in entries])
+        stored = np.array([entry.start for entry in entries])
         moved = np.repeat(np.cumsum(sizes) - sizes - stored, sizes)[start:end].astype(np.int32)
         return InjectPlan(rows, moved, start, block_ids)
 

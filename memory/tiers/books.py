@@ -26,6 +26,7 @@ class Entry:
 
     key: str
     tenant: str
+    tokens: int
     digest: str
     rows: Rows
     order: int
@@ -33,10 +34,6 @@ class Entry:
     pins: int = 0
     is_listed: bool = True
     must_erase: bool = False
-
-    @property
-    def tokens(self) -> int:
-        return len(self.rows)
 
     @property
     def is_ready(self) -> bool:
@@ -71,6 +68,7 @@ class TierBooks:
             raise ValueError(f"a tenant's share must lie between 0 and 1, not {tenant_share}")
         self.capacity = capacity
         self.tenant_rows = int(capacity * tenant_share)
+        self._has_shares = tenant_share < 1
         self.counts = TierCounts()
         self._free = np.arange(capacity, dtype=np.int32)
         self._free_count = capacity
@@ -100,12 +98,14 @@ class TierBooks:
         entry = self._entries.get(key)
         return entry is not None and not entry.is_ready
 
-    def touch(self, entry: Entry) -> None:
-        """Record a use."""
-        self.counts.hits += 1
-        if entry.is_listed:
-            self._entries.move_to_end(entry.key)
-            self._tenants[entry.tenant].used.move_to_end(entry.key)
+    def touch(self, entries: Iterable[Entry]) -> None:
+        """Record that blobs are used now."""
+        for entry in entries:
+            self.counts.hits += 1
+            if entry.is_listed:
+                self._entries.move_to_end(entry.key)
+                if self._has_shares:
+                    self._tenants[entry.tenant].used.move_to_end(entry.key)
 
     def reserve(self, key: str, *, tenant: str, tokens: int, digest: str) -> Entry | None:
         """Rows for a blob about to be filled under `entry.order`; None when pinned blobs leave too little room.
@@ -119,7 +119,7 @@ class TierBooks:
             return None
         self._free_count -= tokens
         rows = self._free[self._free_count : self._free_count + tokens].copy()
-        entry = Entry(key, tenant, digest, rows, next(_orders))
+        entry = Entry(key, tenant, tokens, digest, rows, next(_orders))
         self._entries[key] = entry
         self._filling[entry.order] = entry
         books = self._tenants.setdefault(tenant, Tenant())
@@ -196,13 +196,15 @@ class TierBooks:
         for name, tenant in self._tenants.items():
             own = [entry for entry in listed if entry.tenant == name]
             _require(tenant.rows == sum(entry.tokens for entry in own), f"rows of tenant {name} are miscounted")
-            _require(list(tenant.used) == [entry.key for entry in own], f"order of tenant {name} differs")
+            keys = [entry.key for entry in own]
+            same = list(tenant.used) == keys if self._has_shares else set(tenant.used) == set(keys)
+            _require(same, f"blobs of tenant {name} differ")
             _require(tenant.rows <= self.tenant_rows, f"tenant {name} is over its share")
 
     def _make_room(self, tenant: str, tokens: int) -> bool:
         books = self._tenants.get(tenant)
         excess = (books.rows if books else 0) + tokens - self.tenant_rows
-        if books and excess > 0 and not self._evict(books.used, excess):
+        if self._has_shares and books and excess > 0 and not self._evict(books.used, excess):
             return False
         missing = tokens - self._free_count
         return missing <= 0 or self._evict(self._entries, missing)
