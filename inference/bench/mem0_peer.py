@@ -7,6 +7,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+import torch
+
 from inference.bench.chat import ChatClient, Mode, TimedAnswer
 from inference.bench.errors import BenchError
 from memory.prompt.block import memory_block
@@ -14,6 +16,7 @@ from memory.text import fact_line
 
 DIM = 384
 THRESHOLD = 0.0
+EMBEDDING_THREADS = 1  # on few cores several would wait for each other behind the engine's own, to the peer's harm
 
 
 class Mem0Memory:
@@ -28,6 +31,7 @@ class Mem0Memory:
             from mem0 import Memory
         except ImportError as error:
             raise BenchError(f"mode mem0 needs Mem0's library: pip install 'inferscale[bench]' ({error})") from error
+        torch.set_num_threads(EMBEDDING_THREADS)
         self.user = user
         self.memory: Any = Memory.from_config(
             {
