@@ -7,14 +7,14 @@ from pathlib import Path
 HEAD_BYTES = 1 << 20
 
 
-def model_fingerprint(model: str | Path, kv_cache_dtype: str = "auto") -> str:
-    """SHA-256 (hex, 32 characters) of config, tokenizer and weights of a model folder, and the KV dtype.
+def model_fingerprint(model: str | Path, kv_cache_dtype: str = "auto", row_dtype: str = "auto") -> str:
+    """SHA-256 (hex, 32 characters) of config, tokenizer and weights of a model folder, and the dtypes KV has.
 
     Weights are told apart by name, size, first and last MiB: a safetensors header and both ends of its data, without
     reading gigabytes. A model that is not a local folder is resolved through the Hugging Face cache.
     """
     folder = _local_folder(str(model))
-    parts: list[object] = [kv_cache_dtype]
+    parts: list[object] = [kv_cache_dtype, *([] if row_dtype == "auto" else [row_dtype])]
     for name in ("config.json", "tokenizer.json", "tokenizer.model", "tokenizer_config.json", "chat_template.jinja"):
         path = folder / name
         if path.exists():

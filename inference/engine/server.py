@@ -4,6 +4,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+GPU_SHARE = 0.9  # the rest: contexts of the API servers and their embedding model
+API_SERVERS = 4
 CONNECTOR_MODULE = "inference.engine.connector"
 
 
@@ -27,14 +29,28 @@ def server_flags(
     flags = ["--model", model, "--served-model-name", served_name, "--host", host, "--port", str(port)]
     flags += ["--kv-cache-dtype", kv_cache_dtype, "--kv-transfer-config", json.dumps(transfer)]
     flags += ["--middleware", middleware, "--enable-prompt-tokens-details", "--scheduling-policy", "priority"]
-    return [*flags, "--enable-prefix-caching", "--disable-uvicorn-access-log", *device_flags()]
+    flags += ["--enable-prefix-caching", "--disable-uvicorn-access-log"]
+    return [*flags, *device_flags(arena_bytes=connector["gpu_bytes"])]
 
 
-def device_flags() -> list[str]:
-    """On CPU compilation costs minutes of start-up and gains little."""
+def device_flags(*, arena_bytes: int) -> list[str]:
+    """`arena_bytes`: of each GPU, for the connector's arena, which vLLM does not count."""
     from vllm.platforms import current_platform
 
-    return ["--enforce-eager", "--max-num-seqs", "16"] if current_platform.is_cpu() else []
+    if current_platform.is_cpu():  # compilation costs minutes of start-up and gains little
+        return ["--enforce-eager", "--max-num-seqs", "16"]
+    return gpu_flags(current_platform.get_device_total_memory(), arena_bytes)
+
+
+def gpu_flags(gpu_bytes: int, arena_bytes: int) -> list[str]:
+    """Raises ValueError when the arena leaves vLLM less than half of its share."""
+    share = GPU_SHARE - arena_bytes / gpu_bytes
+    if share < GPU_SHARE / 2:
+        raise ValueError(f"an arena of {arena_bytes} bytes leaves too little of a GPU of {gpu_bytes} for the model")
+    # Whole-step graphs and large blocks: with memory injected, a step's fixed costs and those of each block of a long
+    # prompt are most of what is left of the time to first token. Several API servers: one saturates a core first.
+    flags = ["--gpu-memory-utilization", f"{share:.3f}", "--block-size", "128"]
+    return [*flags, "--compilation-config", '{"cudagraph_mode": "FULL"}', "--api-server-count", str(API_SERVERS)]
 
 
 def serve(flags: Sequence[str]) -> None:

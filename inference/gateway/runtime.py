@@ -46,7 +46,8 @@ def load_runtime(*, max_model_len: int, chat_template: str | None = None) -> Run
     """Takes seconds, reads the model's tokenizer and the embedding model. Raises TemplateUnsupported."""
     torch.set_num_threads(2)  # a question is too short for more, should torch embed it
     folder = resolve_model(settings.ENV.model, settings.ENV.home)
-    model = load_served_model(folder, kv_cache_dtype=settings.ENV.kv_cache_dtype, chat_template=chat_template)
+    dtypes = {"kv_cache_dtype": settings.ENV.kv_cache_dtype, "row_dtype": settings.ENV.kv_row_dtype}
+    model = load_served_model(folder, **dtypes, chat_template=chat_template)
     gpu = query_dim(device="cuda") if torch.cuda.is_available() else None
     dim = gpu or query_dim(device="cpu") or 1  # without embeddings facts are chosen by age
     snapshots = SnapshotCache(dim=dim, fingerprint=model.fingerprint, line=model.template.line)

@@ -81,6 +81,8 @@ class GatewayService:
         template = read_template(server_setting(server, "chat_template"))
         self._runtime = await in_thread(load_runtime, max_model_len=card["max_model_len"], chat_template=template)
         self._records = RecordWriter()
+        servers = server_setting(server, "api_server_count") or 1
+        self._encodes = asyncio.Semaphore(max(1, settings.ENV.encode_max_in_flight // servers))
         self._golden = asyncio.create_task(golden_check(self._runtime, inside))
 
     async def _stop(self) -> None:

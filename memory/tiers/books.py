@@ -78,9 +78,6 @@ class TierBooks:
         self._lost: dict[str, float] = {}
         self._erase: list[Rows] = []
 
-    def __len__(self) -> int:
-        return len(self._entries)
-
     @property
     def used_rows(self) -> int:
         return self.capacity - self._free_count

@@ -57,7 +57,16 @@ class Environment(BaseSettings):
     store: Path | None = Field(
         None, description="blob folder shared by engine and workers; empty: blobs/ in the data folder"
     )
-    host_kv_bytes: int = Field(2 << 30, ge=1 << 20, description="host memory for resident blobs, in bytes")
+    kv_row_dtype: Literal["auto", "fp8"] = Field(
+        "auto", description="how blobs are kept in all tiers; fp8 takes half the bytes; part of every blob key"
+    )
+    gpu_kv_bytes: int = Field(
+        4 << 30, ge=1 << 20, description="memory of each GPU for resident blobs, taken off vLLM's share, in bytes"
+    )
+    host_kv_bytes: int = Field(
+        2 << 30, ge=1 << 20, description="host memory for resident blobs, in bytes; pinned where there is a GPU"
+    )
+    tenant_share: float = Field(1.0, gt=0, le=1, description="how much of each tier one tenant's blobs may take")
     strategy: str = Field("neighbours(16)", description="default context strategy of new tenants")
     encoder: Literal["engine"] = Field("engine", description="who encodes facts")
     encode_max_in_flight: int = Field(2, ge=1, le=256, description="encode requests in the engine at a time")

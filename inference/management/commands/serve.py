@@ -32,7 +32,10 @@ class Command(BaseCommand):
         connector = {
             "store": str(env.store_path),
             "host_bytes": env.host_kv_bytes,
-            "fingerprint": model_fingerprint(model, env.kv_cache_dtype),
+            "gpu_bytes": env.gpu_kv_bytes,
+            "tenant_share": env.tenant_share,
+            "row_dtype": env.kv_row_dtype,
+            "fingerprint": model_fingerprint(model, env.kv_cache_dtype, env.kv_row_dtype),
         }
         flags = server_flags(
             model=model,
