@@ -101,6 +101,7 @@ class BooksAndArena(RuleBasedStateMachine):
         super().__init__()
         self.books = TierBooks(CAPACITY, tenant_share=self.share)
         self.arena = Arena(LAYOUT, CAPACITY, torch.device("cpu"))
+        self.wanted: list[tuple[Entry, float]] = []
         self.orders: list[tuple[Entry, float]] = []
         self.holds: dict[int, float] = {}
         self.pinned: list[Entry] = []
@@ -114,7 +115,13 @@ class BooksAndArena(RuleBasedStateMachine):
         entry = self.books.reserve(key, tenant=tenant, tokens=tokens, digest="d")
         if entry:
             self.stamp += 1
-            self.orders.append((entry, self.stamp))
+            self.wanted.append((entry, self.stamp))
+
+    @rule()
+    def sends_a_plan(self) -> None:
+        """Erasing comes before filling."""
+        self.arena.erase(torch.from_numpy(self.books.take_erased().astype(np.int64)))
+        self.orders, self.wanted = [*self.orders, *self.wanted], []
 
     @precondition(lambda self: self.orders)
     @rule(data=st.data(), works=st.booleans())
@@ -143,10 +150,6 @@ class BooksAndArena(RuleBasedStateMachine):
     @rule()
     def unpins(self) -> None:
         self.books.unpin(self.pinned.pop(0))
-
-    @rule()
-    def erases(self) -> None:
-        self.arena.erase(torch.from_numpy(self.books.take_erased().astype(np.int64)))
 
     @invariant()
     def books_balance(self) -> None:
