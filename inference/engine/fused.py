@@ -18,6 +18,7 @@ LAYERS_EACH = 4
 COPY_PROGRAMS = 48
 COPY_CHUNK = 2048
 UPLOADS = 16
+LEAST_UPLOAD = 1 << 16
 ALIGNED = 16 // 4
 VALUES = {torch.float32: 0, torch.bfloat16: 1, torch.float16: 2}
 
@@ -90,7 +91,8 @@ class FusedMover:
         self.device = cache.device
         self.frequencies = rotation.inv_freq.to(self.device, torch.float64)
         self.sets = _layer_sets(cache, arena)
-        self._uploads = [_Upload() for _ in range(UPLOADS)]
+        self._uploads = [_Upload(self.device) for _ in range(UPLOADS)]
+        self._constants = [self._shape(layers) for layers in self.sets]
         self._next = 0
 
     def warm(self) -> None:
@@ -110,7 +112,7 @@ class FusedMover:
         columns[0] = np.concatenate([plan.rows for plan in plans])
         columns[1] = np.concatenate([plan.moved for plan in plans])
         columns[2] = np.concatenate([np.arange(p.start, p.start + p.tokens, dtype=np.int32) for p in plans])
-        for layers in self.sets:
+        for layers, constants in zip(self.sets, self._constants, strict=True):
             tables, columns[3] = _tables([plan.block_ids for plan in plans], [p.tokens for p in plans], layers.group)
             tokens_on, tables_on = self._upload(columns, tables)
             kernels.inject_kernel[(count, triton.cdiv(layers.count, LAYERS_EACH))](
@@ -130,7 +132,7 @@ class FusedMover:
                 layers.count,
                 HALF=self.rotation.rotary_dim // 2,
                 NEOX=self.rotation.is_neox,
-                **self._shape(layers),
+                **constants,
             )
 
     def read(self, plans: Sequence[EncodePlan]) -> torch.Tensor:
@@ -139,7 +141,7 @@ class FusedMover:
         rows = torch.zeros(sum(counts), layout.row_width, dtype=layout.stored_dtype, device=self.device)
         columns = np.empty((2, len(rows)), np.int32)
         columns[0] = np.concatenate([np.arange(plan.start, plan.end, dtype=np.int32) for plan in plans])
-        for layers in self.sets:
+        for layers, constants in zip(self.sets, self._constants, strict=True):
             tables, columns[1] = _tables([plan.block_ids for plan in plans], counts, layers.group)
             tokens_on, tables_on = self._upload(columns, tables)
             kernels.read_kernel[(len(rows), triton.cdiv(layers.count, LAYERS_EACH))](
@@ -156,7 +158,7 @@ class FusedMover:
                 layers.strides.head,
                 layers.strides.value,
                 layers.count,
-                **self._shape(layers),
+                **constants,
             )
         return rows
 
@@ -177,7 +179,7 @@ class FusedMover:
     def _upload(self, columns: Ints, tables: Ints) -> tuple[torch.Tensor, torch.Tensor]:
         """One copy to the GPU for both."""
         self._next = (self._next + 1) % UPLOADS
-        return self._uploads[self._next].send(columns, tables, self.device)
+        return self._uploads[self._next].send(columns, tables)
 
 
 class RowCopier:
@@ -211,26 +213,28 @@ class RowCopier:
 
 
 class _Upload:
-    """A pinned buffer and the event after which it may be written again."""
+    """A pinned buffer, its copy on the GPU, and the event after which the first may be written again."""
 
-    def __init__(self) -> None:
-        self.buffer = torch.empty(0, dtype=torch.int32)
-        self.sent: torch.cuda.Event | None = None
+    def __init__(self, device: torch.device) -> None:
+        self.device, self.sent = device, torch.cuda.Event()
+        self._make(LEAST_UPLOAD)
 
-    def send(self, columns: Ints, tables: Ints, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
+    def send(self, columns: Ints, tables: Ints) -> tuple[torch.Tensor, torch.Tensor]:
         first = -(-columns.size // ALIGNED) * ALIGNED  # Triton compiles anew for a pointer of another alignment
         size = first + tables.size
-        if self.sent is not None:
-            self.sent.synchronize()
-        if len(self.buffer) < size:
-            self.buffer = torch.empty(2 * size, dtype=torch.int32, pin_memory=True)
-        host = self.buffer.numpy()
-        host[: columns.size] = columns.ravel()
-        host[first:size] = tables
-        on_device = self.buffer[:size].to(device, non_blocking=True)
-        self.sent = torch.cuda.Event()
+        self.sent.synchronize()
+        if len(self.host) < size:
+            self._make(2 * size)
+        self.host[: columns.size] = columns.ravel()
+        self.host[first:size] = tables
+        self.on_device[:size].copy_(self.pinned[:size], non_blocking=True)
         self.sent.record()
-        return on_device, on_device[first:]
+        return self.on_device, self.on_device[first:]
+
+    def _make(self, size: int) -> None:
+        self.pinned = torch.empty(size, dtype=torch.int32, pin_memory=True)
+        self.on_device = torch.empty(size, dtype=torch.int32, device=self.device)
+        self.host = self.pinned.numpy()
 
 
 def _tables(block_ids: Sequence[BlockIds], counts: Sequence[int], group: int) -> tuple[Ints, Ints]:

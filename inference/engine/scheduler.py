@@ -31,12 +31,15 @@ from memory.tiers.books import Entry
 class Injection:
     """Segments whose tokens stand at the prompt's start; `asked_at` is when staging began.
 
+    `entries` are the blobs found near from the first segment on, `tokens` theirs.
+
     `pinned` are blobs that are there while others are waited for: they must not leave to make room for them.
     """
 
     tenant: str
     segments: tuple[Segment, ...]
     entries: list[Entry] = field(default_factory=list)
+    tokens: int = 0
     pinned: dict[str, Entry] = field(default_factory=dict)
     asked_at: float | None = None
 
@@ -92,8 +95,7 @@ class SchedulerHalf:
         if self._resolve(injection) and self._may_wait(injection):
             return None
         # The last token is always computed: the model has to run on something.
-        offered = min(sum(entry.tokens for entry in injection.entries), request.num_tokens - 1)
-        return max(0, offered - computed)
+        return max(0, min(injection.tokens, request.num_tokens - 1) - computed)
 
     def after_alloc(self, request: Request, block_ids: BlockIds, external: int) -> None:
         if encoding := self._encodings.get(request.request_id):
@@ -104,7 +106,7 @@ class SchedulerHalf:
         if external:
             self._stats.add("injected_requests")
             self._stats.add("injected_tokens", external)
-            end = min(sum(entry.tokens for entry in injection.entries), request.num_tokens - 1)
+            end = min(injection.tokens, request.num_tokens - 1)
             self._inject.append(self._plan(injection.entries, end - external, end, block_ids))
         self._unpin(injection)
 
@@ -152,6 +154,7 @@ class SchedulerHalf:
         """Set the blobs that stand in the near arena from the first on; whether more are on their way behind them."""
         found = [self.residency.get(segment) for segment in injection.segments]
         injection.entries = [entry for entry in takewhile(lambda entry: entry is not None, found) if entry]
+        injection.tokens = sum(entry.tokens for entry in injection.entries)
         if len(injection.entries) == len(found):
             return False
         for entry in filter(None, found):  # before others are loaded: they must not take these rows
