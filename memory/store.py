@@ -103,5 +103,15 @@ class BlobStore:
                 if path.stat().st_mtime < written_before:
                     yield path.name.split(".", 1)[0]
 
+    def remove_unfinished(self, *, written_before: float) -> int:
+        """Files of writers that were killed; they may hold KV of what was deleted since. Returns how many."""
+        removed = 0
+        for path in self.root.glob(f"??/??/*{WRITING}"):
+            with contextlib.suppress(FileNotFoundError):
+                if path.stat().st_mtime < written_before:
+                    path.unlink()
+                    removed += 1
+        return removed
+
     def _shards(self, key: str) -> Iterator[Path]:
         return self.path(key).parent.glob(f"{key}.*-*{SUFFIX}")

@@ -31,6 +31,8 @@ def audit_all(blobs: Blobs | None = None, now: float | None = None) -> None:
     for (tenant_id, owner_id), group in groupby(broken, key=lambda blob: (blob.tenant_id, blob.owner_id)):
         _encode_again(tenant_id, owner_id, [blob.encoding_id for blob in group])
     remove_orphans(blobs, f"{turn % 256:02x}", now)
+    if removed := blobs.store.remove_unfinished(written_before=now - ORPHAN_SECONDS):
+        logger.warning("%d files of writers that ended half-way are removed", removed)
 
 
 def remove_orphans(blobs: Blobs, prefix: str, now: float) -> int:

@@ -8,6 +8,8 @@ from time import perf_counter
 from typing import Any
 from uuid import uuid4
 
+from inference.engine.server import GPU_BLOCK_SIZE
+
 CUDAGRAPH = {"full": "FULL", "piecewise": "PIECEWISE", "none": "NONE"}
 CPU_KV_CACHE_GIB = "2"
 STAGE_SECONDS = 30.0  # loading is to be measured, however long it takes, not given up
@@ -72,6 +74,7 @@ class InProcessEngine:
             "engine_core": core,
             "multiprocessing": core != "InprocClient",
             "cudagraph_mode": getattr(mode, "name", str(mode)),
+            "block_size": config.cache_config.block_size,
             "max_num_batched_tokens": config.scheduler_config.max_num_batched_tokens,
             "async_scheduling": bool(getattr(config.scheduler_config, "async_scheduling", False)),
         }
@@ -109,6 +112,7 @@ def _arguments(settings: EngineSettings) -> dict[str, Any]:
         "gpu_bytes": settings.gpu_bytes,
         "row_dtype": settings.row_dtype,
         "stage_seconds": STAGE_SECONDS,
+        "waits_for_disk": True,
     }
     arguments: dict[str, Any] = {
         "kv_transfer_config": KVTransferConfig(
@@ -123,7 +127,7 @@ def _arguments(settings: EngineSettings) -> dict[str, Any]:
         "load_format": "dummy" if settings.random_weights else "auto",
     }
     if has_gpu():
-        arguments["gpu_memory_utilization"] = settings.gpu_memory_utilization
+        arguments |= {"gpu_memory_utilization": settings.gpu_memory_utilization, "block_size": GPU_BLOCK_SIZE}
         if settings.cudagraph != "auto":
             arguments["compilation_config"] = {"cudagraph_mode": CUDAGRAPH[settings.cudagraph]}
     else:

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from vllm.platforms import current_platform
+
 from memory.fingerprint import model_fingerprint
 from memory.layout import RowDtype
 
@@ -13,7 +15,8 @@ from memory.layout import RowDtype
 class ConnectorConfig:
     """`gpu_bytes` is the arena beside a GPU's paged cache; on CPU there is no such memory and it is not used.
 
-    Bytes are per rank. `stage_seconds`: how long a request waits for blobs that are on their way.
+    Bytes are per rank. `stage_seconds`: how long a request waits for blobs that are on their way. `waits_for_disk`:
+    also for those that come from disk; without it such a request computes them, and they are loaded for the next.
     """
 
     store: Path
@@ -23,6 +26,7 @@ class ConnectorConfig:
     row_dtype: RowDtype
     fingerprint: str
     stage_seconds: float
+    waits_for_disk: bool
 
     @classmethod
     def read(cls, extra: Mapping[str, Any], *, model: str) -> "ConnectorConfig":
@@ -43,6 +47,8 @@ class ConnectorConfig:
             row_dtype=row_dtype,
             fingerprint=extra.get("fingerprint") or model_fingerprint(model),
             stage_seconds=float(extra.get("stage_seconds", 2.0)),
+            # A CPU reads a disk faster than it computes the same KV, a GPU computes it faster than it is read.
+            waits_for_disk=bool(extra.get("waits_for_disk", current_platform.is_cpu())),
         )
 
 

@@ -48,6 +48,11 @@ class Residency:
             self._load(segment, near=entry, far=self._reserve_far(segment, tenant))
         return True
 
+    def comes_from_disk(self, segment: Segment) -> bool:
+        """Whether a blob that is on its way has further to come than from host memory."""
+        order = self.near.order_of(segment.key)
+        return order is not None and order not in self._sources
+
     def want_far(self, segment: Segment, tenant: str) -> None:
         """Have a blob loaded from disk into the far arena, if it lies in none."""
         if self.far is None:

@@ -151,7 +151,7 @@ class SchedulerHalf:
             encoding.spans = [item for item in encoding.spans if item[0].key not in keys]
 
     def _resolve(self, injection: Injection) -> bool:
-        """Set the blobs that stand in the near arena from the first on; whether more are on their way behind them."""
+        """Set the blobs that stand in the near arena from the first on; whether to wait for those behind them."""
         found = [self.residency.get(segment) for segment in injection.segments]
         injection.entries = [entry for entry in takewhile(lambda entry: entry is not None, found) if entry]
         injection.tokens = sum(entry.tokens for entry in injection.entries)
@@ -161,7 +161,7 @@ class SchedulerHalf:
             self._pin(injection, entry)
         missing = [segment for segment, there in zip(injection.segments, found, strict=True) if there is None]
         coming = list(takewhile(lambda segment: self.residency.want(segment, injection.tenant), missing))
-        return bool(coming)
+        return bool(coming) and (self.config.waits_for_disk or not self.residency.comes_from_disk(coming[0]))
 
     def _pin(self, injection: Injection, entry: Entry) -> None:
         if injection.pinned.get(entry.key) is not entry:

@@ -6,6 +6,7 @@ from typing import Any
 
 GPU_SHARE = 0.9  # the rest: contexts of the API servers and their embedding model
 API_SERVERS = 4
+GPU_BLOCK_SIZE = 128
 CONNECTOR_MODULE = "inference.engine.connector"
 
 
@@ -49,7 +50,7 @@ def gpu_flags(gpu_bytes: int, arena_bytes: int) -> list[str]:
         raise ValueError(f"an arena of {arena_bytes} bytes leaves too little of a GPU of {gpu_bytes} for the model")
     # Whole-step graphs and large blocks: with memory injected, a step's fixed costs and those of each block of a long
     # prompt are most of what is left of the time to first token. Several API servers: one saturates a core first.
-    flags = ["--gpu-memory-utilization", f"{share:.3f}", "--block-size", "128"]
+    flags = ["--gpu-memory-utilization", f"{share:.3f}", "--block-size", str(GPU_BLOCK_SIZE)]
     return [*flags, "--compilation-config", '{"cudagraph_mode": "FULL"}', "--api-server-count", str(API_SERVERS)]
 
 

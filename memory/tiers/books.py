@@ -92,8 +92,12 @@ class TierBooks:
         return entry if entry is not None and entry.is_ready else None
 
     def is_expected(self, key: str) -> bool:
+        return self.order_of(key) is not None
+
+    def order_of(self, key: str) -> int | None:
+        """Under which number the blob is being filled; None when it is not."""
         entry = self._entries.get(key)
-        return entry is not None and not entry.is_ready
+        return entry.order if entry is not None and not entry.is_ready else None
 
     def touch(self, entries: Iterable[Entry]) -> None:
         """Record that blobs are used now."""

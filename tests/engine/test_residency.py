@@ -98,8 +98,12 @@ def test_host_rows_are_nobody_elses_while_they_are_copied_up(residency: Residenc
 def test_what_went_to_disk_is_read_from_disk(residency: Residency) -> None:
     first = load(residency, ONE)
     answer(residency, first.far, first.near)
+    residency.demote([ONE.key], to_disk=False)
+    load(residency, ONE)
+    assert not residency.comes_from_disk(ONE)
     residency.demote([ONE.key], to_disk=True)
     assert load(residency, ONE).source is None
+    assert residency.comes_from_disk(ONE)
 
 
 def test_an_encoded_blob_waits_for_its_host_copy_before_it_is_brought_back(residency: Residency) -> None:

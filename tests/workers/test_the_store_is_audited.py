@@ -96,3 +96,14 @@ def test_an_old_blob_of_an_encoding_stays(store: BlobStore, engine: TroubledEngi
     audit_all(now=next_look_at(encoding.key))
     assert store.exists(encoding.key)
     assert engine.drops == []
+
+
+def test_what_a_killed_writer_left_is_removed_once_it_is_old(store: BlobStore, fact: Fact) -> None:
+    path = store.path(encoding_of(fact).key)
+    old, new = (path.with_name(f"{path.name}.{name}.writing") for name in ("old", "new"))
+    for left in (old, new):
+        left.write_bytes(b"half a blob")
+    long_ago = time.time() - ORPHAN_SECONDS - 60
+    os.utime(old, (long_ago, long_ago))
+    finished(audit)
+    assert (old.exists(), new.exists(), path.exists()) == (False, True, True)

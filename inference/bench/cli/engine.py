@@ -1,6 +1,6 @@
 """`manage.py bench engine`: TTFT without HTTP."""
 
-from argparse import ArgumentParser
+from argparse import ArgumentParser, BooleanOptionalAction
 from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -44,6 +44,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--samples", type=at_least(2), default=50, help="requests of each case (50)")
     parser.add_argument("--row-dtype", choices=("auto", "fp8"), default="auto", help="how blobs are held")
     parser.add_argument("--cudagraph", choices=("auto", *CUDAGRAPH), default="auto", help="auto: as vLLM chooses")
+    parser.add_argument("--block-size", type=at_least(1), help="tokens of a block (a GPU: 128, as serve has it)")
+    parser.add_argument(
+        "--async-scheduling",
+        action=BooleanOptionalAction,
+        help="schedule a step while the last one runs (vLLM's choice)",
+    )
     parser.add_argument("--gpu-memory-utilization", type=float, default=0.8, help="vLLM's share beside the arena")
     parser.add_argument("--again", action="store_true", help="also what the JSON file has already")
     add_json(parser)
@@ -118,4 +124,5 @@ def _engine_settings(
         random_weights=options["shape"] != DEMO,
         cudagraph=options["cudagraph"],
         gpu_memory_utilization=options["gpu_memory_utilization"],
+        arguments={name: options[name] for name in ("block_size", "async_scheduling") if options[name] is not None},
     )
