@@ -73,10 +73,13 @@ class ConnectorMetrics(KVConnectorPromMetrics):
     ) -> None:
         super().__init__(vllm_config, metric_types, labelnames, per_engine_labelvalues)
         _unregister_earlier()
-        make = {**dict.fromkeys(COUNTERS, self._counter_cls), **dict.fromkeys(GAUGES, self._gauge_cls)}
         self._metrics: dict[tuple[str, int], Any] = {}
-        for name, text in (COUNTERS | GAUGES).items():
-            metric: Any = make[name](PREFIX + name, documentation=text, labelnames=labelnames)
+        counter: Any = self._counter_cls
+        gauge: Any = self._gauge_cls
+        made = {name: counter(PREFIX + name, text, labelnames) for name, text in COUNTERS.items()}
+        for name, text in GAUGES.items():  # several API servers report in turn
+            made[name] = gauge(PREFIX + name, text, labelnames, multiprocess_mode="mostrecent")
+        for name, metric in made.items():
             for engine, values in per_engine_labelvalues.items():
                 self._metrics[name, engine] = metric.labels(*values)
 
