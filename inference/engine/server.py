@@ -1,10 +1,12 @@
 """Starts vLLM's own OpenAI server in this process."""
 
 import json
+import os
 from collections.abc import Sequence
 from typing import Any
 
 GPU_SHARE = 0.9  # the rest: contexts of the API servers and their embedding model
+CORES_AN_API_SERVER = 4
 API_SERVERS = 4
 GPU_BLOCK_SIZE = 128
 CONNECTOR_MODULE = "inference.engine.connector"
@@ -40,10 +42,10 @@ def device_flags(*, arena_bytes: int) -> list[str]:
 
     if current_platform.is_cpu():  # compilation costs minutes of start-up and gains little
         return ["--enforce-eager", "--max-num-seqs", "16"]
-    return gpu_flags(current_platform.get_device_total_memory(), arena_bytes)
+    return gpu_flags(current_platform.get_device_total_memory(), arena_bytes, cores=os.cpu_count() or 1)
 
 
-def gpu_flags(gpu_bytes: int, arena_bytes: int) -> list[str]:
+def gpu_flags(gpu_bytes: int, arena_bytes: int, *, cores: int) -> list[str]:
     """Raises ValueError when the arena leaves vLLM less than half of its share."""
     share = GPU_SHARE - arena_bytes / gpu_bytes
     if share < GPU_SHARE / 2:
@@ -51,7 +53,8 @@ def gpu_flags(gpu_bytes: int, arena_bytes: int) -> list[str]:
     # Whole-step graphs and large blocks: with memory injected, a step's fixed costs and those of each block of a long
     # prompt are most of what is left of the time to first token. Several API servers: one saturates a core first.
     flags = ["--gpu-memory-utilization", f"{share:.3f}", "--block-size", str(GPU_BLOCK_SIZE)]
-    return [*flags, "--compilation-config", '{"cudagraph_mode": "FULL"}', "--api-server-count", str(API_SERVERS)]
+    servers = max(1, min(API_SERVERS, cores // CORES_AN_API_SERVER))
+    return [*flags, "--compilation-config", '{"cudagraph_mode": "FULL"}', "--api-server-count", str(servers)]
 
 
 def serve(flags: Sequence[str]) -> None:
