@@ -3,7 +3,7 @@
 from django.contrib import admin
 from tenants.admin_base import ReadOnlyAdmin
 
-from usage.models import RequestRecord
+from usage.models import OwnerActivity, RequestRecord, TierSample
 
 
 @admin.register(RequestRecord)
@@ -17,3 +17,20 @@ class RequestRecordAdmin(ReadOnlyAdmin):
     search_fields = ("owner_name", "request_id")
     date_hierarchy = "created_at"
     ordering = ("-created_at",)
+
+
+@admin.register(OwnerActivity)
+class OwnerActivityAdmin(ReadOnlyAdmin):
+    list_display = ("owner", "tenant", "active_at", "residence")
+    list_filter = ("residence", "tenant")
+    list_select_related = ("owner", "tenant")
+    search_fields = ("owner__name",)
+    ordering = ("-active_at",)
+
+
+@admin.register(TierSample)
+class TierSampleAdmin(ReadOnlyAdmin):
+    list_display = ("time", "tier", "bytes_used", "bytes", "hits", "filled", "evicted", "lost")
+    list_filter = ("tier",)
+    date_hierarchy = "time"
+    ordering = ("-time",)

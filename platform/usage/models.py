@@ -1,9 +1,10 @@
-"""What each chat request did and cost."""
+"""What each chat request did and cost, which owners are active, how full the tiers are."""
 
 import uuid
 
 from django.db import models
 from django.utils import timezone
+from facts.models import Owner
 from tenants.models import Tenant
 from tenants.scope import TenantManager
 
@@ -39,3 +40,50 @@ class RequestRecord(models.Model):
 
     def __str__(self) -> str:
         return f"{self.mode} {self.request_id}"
+
+
+class Residence(models.TextChoices):
+    WAITING = "waiting", "Active, to be promoted"
+    MEMORY = "memory", "Promoted"
+    DISK = "disk", "Moved to disk"
+
+
+class OwnerActivity(models.Model):
+    """When an owner last chatted or was told something, and what was done with its blobs since.
+
+    Where they lie in fact is the engine's knowledge: it may have evicted them, or loaded them for a chat.
+    """
+
+    owner = models.OneToOneField(Owner, on_delete=models.CASCADE, primary_key=True, related_name="activity")
+    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="owner_activity")
+    active_at = models.DateTimeField(db_index=True)
+    residence = models.CharField(max_length=8, choices=Residence, default=Residence.WAITING)
+
+    objects = TenantManager()
+
+    class Meta:
+        verbose_name_plural = "owner activity"
+        indexes = (models.Index(fields=("residence", "active_at"), name="activity_by_residence"),)
+
+    def __str__(self) -> str:
+        return f"{self.owner_id} {self.residence}"
+
+
+class TierSample(models.Model):
+    """One tier of the engine's memory at one time; `bytes` are those of one rank. It is the platform's, not a tenant's.
+
+    Counts are totals since the engine's start, so that a missed sample loses nothing: a total lower than the one
+    before says that the engine started again. `tier_history` makes differences of them.
+    """
+
+    time = models.DateTimeField(default=timezone.now, db_index=True)
+    tier = models.CharField(max_length=8, help_text="gpu or host")
+    bytes = models.BigIntegerField()
+    bytes_used = models.BigIntegerField()
+    hits = models.BigIntegerField(help_text="Blobs used from this tier")
+    filled = models.BigIntegerField(help_text="Blobs that came into it")
+    evicted = models.BigIntegerField(help_text="Blobs that left it to make room")
+    lost = models.BigIntegerField(help_text="Blobs that could not be read, whichever tier they were for")
+
+    def __str__(self) -> str:
+        return f"{self.tier} {self.time:%Y-%m-%d %H:%M}"

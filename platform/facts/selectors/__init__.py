@@ -1,6 +1,16 @@
 """Reads on memory. Each opens the tenant's scope itself when given a tenant, else runs in the caller's."""
 
-from facts.selectors.blobs import ReadyBlob, facts_unencoded, known_keys, owners_with_stale, ready_blobs, served_keys
+from facts.selectors.blobs import (
+    ReadyBlob,
+    ServedBlob,
+    blobs_of_owner,
+    facts_unencoded,
+    keys_of_owners,
+    known_keys,
+    owners_with_stale,
+    ready_blobs,
+    served_keys,
+)
 from facts.selectors.encodings import (
     encodings_outdated,
     encodings_to_drop,
@@ -16,6 +26,8 @@ __all__ = [
     "FactRow",
     "OwnerState",
     "ReadyBlob",
+    "ServedBlob",
+    "blobs_of_owner",
     "earlier_facts",
     "encodings_outdated",
     "encodings_to_drop",
@@ -29,6 +41,7 @@ __all__ = [
     "facts_unencoded",
     "header_encoding",
     "headers_unfinished",
+    "keys_of_owners",
     "known_keys",
     "owner_get",
     "owner_state",

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from typing import NamedTuple
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, F, OuterRef
 from tenants.models import Tenant
 from tenants.scope import every_tenant, tenant_scope
 
@@ -19,6 +19,12 @@ class ReadyBlob(NamedTuple):
     key: str
 
 
+class ServedBlob(NamedTuple):
+    key: str
+    tokens: int
+    digest: str
+
+
 def ready_blobs(*, after_id: int, limit: int) -> list[ReadyBlob]:
     """All tenants', in the order of the encodings' ids."""
     with every_tenant():
@@ -30,6 +36,21 @@ def served_keys(*, tenant: Tenant, keys: Collection[str]) -> set[str]:
     """Those of a ready encoding."""
     with tenant_scope(tenant):
         return set(Encoding.objects.filter(state=EncodingState.READY, key__in=keys).values_list("key", flat=True))
+
+
+def blobs_of_owner(*, tenant: Tenant, owner_id: int, limit: int) -> list[ServedBlob]:
+    """What is served of an owner: its header first, then its newest facts."""
+    with tenant_scope(tenant):
+        ready = Encoding.objects.filter(owner_id=owner_id, state=EncodingState.READY)
+        rows = ready.order_by(F("fact__created_at").desc(nulls_first=True), "pk").values_list("key", "tokens", "digest")
+        return [ServedBlob(key, tokens or 0, digest) for key, tokens, digest in rows[:limit]]
+
+
+def keys_of_owners(owner_ids: Collection[int]) -> list[str]:
+    """Of all that is served of these owners, of any tenant."""
+    with every_tenant():
+        ready = Encoding.objects.filter(owner_id__in=owner_ids, state=EncodingState.READY)
+        return list(ready.order_by("key").values_list("key", flat=True).distinct())
 
 
 def known_keys(keys: Collection[str]) -> set[str]:
