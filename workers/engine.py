@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 import httpx
 
-from memory.contracts import MAX_ITEMS, DropParams, EncodeParams
+from memory.contracts import MAX_ITEMS, DropParams, EncodeParams, MoveParams, PromoteParams, Segment
+from workers.metrics import EngineMetrics, parse_metrics
 
 CONNECT_SECONDS = 2.0
 ANSWER_SECONDS = 120.0
@@ -57,14 +58,42 @@ class EngineClient:
     def drop(self, keys: Sequence[str]) -> None:
         """Nothing of these blobs is resident after it. Raises EngineDown, EngineBroke, EngineRefused."""
         for start in range(0, len(keys), MAX_ITEMS):
-            params = DropParams(tuple(keys[start : start + MAX_ITEMS]))
-            self._complete([0], {"kv_transfer_params": params.to_params(), "cache_salt": "drop"})
+            self._order(DropParams(tuple(keys[start : start + MAX_ITEMS])))
+
+    def promote(self, segments: Sequence[Segment], *, tenant: str, tier: Literal["gpu", "host"] = "gpu") -> None:
+        """These blobs are on their way up to `tier`. Raises EngineDown, EngineBroke, EngineRefused."""
+        for start in range(0, len(segments), MAX_ITEMS):
+            self._order(PromoteParams(tenant, tuple(segments[start : start + MAX_ITEMS]), tier))
+
+    def move(self, keys: Sequence[str], *, tier: Literal["host", "disk"] = "disk") -> None:
+        """These blobs are in no tier above `tier`. Raises EngineDown, EngineBroke, EngineRefused."""
+        for start in range(0, len(keys), MAX_ITEMS):
+            self._order(MoveParams(tuple(keys[start : start + MAX_ITEMS]), tier))
+
+    def metrics(self) -> EngineMetrics:
+        """What the connector reported last. Raises EngineDown, EngineBroke, EngineRefused."""
+        try:
+            return parse_metrics(self._answer("GET", "/metrics").text)
+        except ValueError as error:
+            raise EngineDown("what answers is not the engine: no metrics") from error
+
+    def _order(self, params: DropParams | PromoteParams | MoveParams) -> None:
+        """Carried out when the engine takes the request; its one token is of no use."""
+        fields = params.to_params()
+        self._complete([0], {"kv_transfer_params": fields, "cache_salt": fields["op"]})
 
     def _complete(self, token_ids: Sequence[int], fields: Mapping[str, Any]) -> dict[str, Any]:
         body = {"model": self.model, "prompt": list(token_ids), "max_tokens": 1, "temperature": 0, **fields}
         return self._call("POST", "/v1/completions", body)
 
     def _call(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        try:
+            content = self._answer(method, path, body).json()
+        except ValueError as error:
+            raise EngineDown("what answers is not the engine: no JSON") from error
+        return content if isinstance(content, dict) else {}
+
+    def _answer(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> httpx.Response:
         headers = {"authorization": f"Bearer {self.service_key}"}
         timeout = httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS)
         try:
@@ -75,7 +104,8 @@ class EngineClient:
             raise EngineDown(f"the engine does not answer in time: {type(error).__name__}") from error
         except httpx.TransportError as error:
             raise EngineBroke(f"the engine broke off: {error}") from error
-        return _content(answer)
+        _check(answer)
+        return answer
 
 
 @lru_cache(maxsize=1)
@@ -84,18 +114,13 @@ def _http() -> httpx.Client:
     return httpx.Client(limits=httpx.Limits(max_keepalive_connections=0), trust_env=False)
 
 
-def _content(answer: httpx.Response) -> dict[str, Any]:
+def _check(answer: httpx.Response) -> None:
     if answer.status_code in REFUSALS:
         raise EngineRefused(f"{answer.status_code}: {_reason(answer)}")
     if answer.status_code == 500:
         raise EngineBroke(f"500: {_reason(answer)}")
     if answer.status_code != 200:
         raise EngineDown(f"the engine answers {answer.status_code}: {_reason(answer)}")
-    try:
-        content = answer.json()
-    except ValueError as error:
-        raise EngineDown("what answers is not the engine: no JSON") from error
-    return content if isinstance(content, dict) else {}
 
 
 def _reason(answer: httpx.Response) -> str:

@@ -1,4 +1,4 @@
-"""Tasks that keep the store true to the database."""
+"""Tasks that keep the store true to the database, and the engine's memory to those who use it."""
 
 from typing import Any
 
@@ -10,7 +10,9 @@ from workers.attempts import try_later
 from workers.auditing import audit_all
 from workers.dropping import drop_stale_blobs
 from workers.engine import EngineBroke, EngineDown
+from workers.following import follow
 from workers.parts import blobs
+from workers.sampling import sample
 
 
 @app.task(bind=True, name="workers.tiering.drop_stale")
@@ -36,3 +38,13 @@ def forget_blob(self: "Task[Any, Any]", key: str) -> None:
 @app.task(name="workers.tiering.audit")
 def audit() -> None:
     audit_all()
+
+
+@app.task(name="workers.tiering.follow_activity")
+def follow_activity() -> None:
+    follow(blobs().engine)
+
+
+@app.task(name="workers.tiering.sample_tiers")
+def sample_tiers() -> None:
+    sample(blobs().engine)

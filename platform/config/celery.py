@@ -36,5 +36,7 @@ app.conf.update(
             "options": {"queue": "tiering", "expires": 30},
         },
         "audit": {"task": "workers.tiering.audit", "schedule": 120, "options": {"expires": 120}},
+        "follow-activity": {"task": "workers.tiering.follow_activity", "schedule": 60, "options": {"expires": 60}},
+        "sample-tiers": {"task": "workers.tiering.sample_tiers", "schedule": 60, "options": {"expires": 60}},
     },
 )

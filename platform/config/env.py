@@ -67,6 +67,9 @@ class Environment(BaseSettings):
         2 << 30, ge=1 << 20, description="host memory for resident blobs, in bytes; pinned where there is a GPU"
     )
     tenant_share: float = Field(1.0, gt=0, le=1, description="how much of each tier one tenant's blobs may take")
+    idle_seconds: int = Field(
+        3600, ge=60, description="an owner without chat or new fact for so long has its blobs moved to disk, in seconds"
+    )
     strategy: str = Field("neighbours(16)", description="default context strategy of new tenants")
     encoder: Literal["engine"] = Field("engine", description="who encodes facts")
     encode_max_in_flight: int = Field(2, ge=1, le=256, description="encode requests in the engine at a time")

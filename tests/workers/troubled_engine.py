@@ -7,6 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any
 
+from memory.contracts import MoveParams, PromoteParams, parse_params
 from workers.model import encoding_model
 
 Body = dict[str, Any]
@@ -25,12 +26,19 @@ def accept_all(body: Body) -> Reply:
 
 
 class TroubledEngine:
-    """`encode` answers encode requests, `drop` drop requests; both kinds of bodies are kept."""
+    """`encode` answers encode requests, `drop` drop requests, `tier` the others; the bodies of each kind are kept.
+
+    `near` are the keys in its memory, with their tenants: promoted and not moved down since. `page` is its /metrics.
+    """
 
     def __init__(self) -> None:
         self.encode: Callable[[Body], Reply] = accept_all
         self.drop: Callable[[Body], Reply] = accept_all
+        self.tier: Callable[[Body], Reply] = accept_all
+        self.near: dict[str, str] = {}
+        self.page = ""
         self.encodes: list[Body] = []
+        self.tierings: list[Body] = []
         self.drops: list[Body] = []
         self.keys: list[str] = []
         self.max_model_len = 8192
@@ -56,15 +64,33 @@ class TroubledEngine:
         if body["kv_transfer_params"]["op"] == "drop":
             self.drops.append(body)
             return self.drop(body)
-        self.encodes.append(body)
-        return self.encode(body)
+        if body["kv_transfer_params"]["op"] == "encode":
+            self.encodes.append(body)
+            return self.encode(body)
+        self.tierings.append(body)
+        reply = self.tier(body)
+        if reply[0] == 200:
+            self._move(body)
+        return reply
+
+    def _move(self, body: Body) -> None:
+        match parse_params(body["kv_transfer_params"]):
+            case PromoteParams(tenant, segments, "gpu"):
+                self.near |= {segment.key: tenant for segment in segments}
+            case MoveParams(keys, "disk"):
+                self.near = {key: tenant for key, tenant in self.near.items() if key not in keys}
+            case other:
+                raise AssertionError(f"an engine would pay no heed to {body['kv_transfer_params']}: {other}")
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         engine = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                self._send(200, {"data": [{"id": encoding_model().name, "max_model_len": engine.max_model_len}]})
+                if self.path == "/metrics":
+                    self._send_data(200, engine.page.encode())
+                else:
+                    self._send(200, {"data": [{"id": encoding_model().name, "max_model_len": engine.max_model_len}]})
 
             def do_POST(self) -> None:
                 engine.keys.append(self.headers["authorization"])
@@ -76,7 +102,9 @@ class TroubledEngine:
                     self.connection.shutdown(socket.SHUT_RDWR)
 
             def _send(self, status: int, answer: Body) -> None:
-                data = json.dumps(answer).encode()
+                self._send_data(status, json.dumps(answer).encode())
+
+            def _send_data(self, status: int, data: bytes) -> None:
                 self.send_response(status)
                 self.send_header("content-length", str(len(data)))
                 self.end_headers()
