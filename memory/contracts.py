@@ -55,7 +55,10 @@ class EncodeParams:
 
 @dataclass(frozen=True, slots=True)
 class DropParams:
-    """Copies of these blobs in memory are forgotten and overwritten, whatever the disk holds."""
+    """Copies of these blobs in memory are forgotten and overwritten, whatever the disk holds.
+
+    Rows of blobs that had left to make room for others are overwritten by those others.
+    """
 
     keys: tuple[str, ...]
 

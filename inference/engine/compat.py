@@ -24,6 +24,11 @@ def attention_specs(kv_config: KVCacheConfig) -> dict[str, Any]:
     return {name: spec for name, spec in specs.items() if hasattr(spec, "num_kv_heads")}
 
 
+def has_uniform_groups(kv_config: KVCacheConfig) -> bool:
+    """Whether a group holds layers of several specs, of which vLLM tells its scheduler the first alone."""
+    return any(hasattr(group.kv_cache_spec, "kv_cache_specs") for group in kv_config.kv_cache_groups)
+
+
 def attention_layers(vllm_config: VllmConfig, names: list[str]) -> dict[str, Any]:
     """Attention modules by name, in model order, without those that share another layer's KV."""
     modules = vllm_config.compilation_config.static_forward_context

@@ -18,7 +18,7 @@ from vllm.v1.kv_cache_interface import KVCacheConfig
 from vllm.v1.outputs import KVConnectorOutput
 from vllm.v1.request import Request
 
-from inference.engine.arenas import ArenaPlan
+from inference.engine.arenas import ArenaPlan, block_groups, refuse_unsupported
 from inference.engine.config import ConnectorConfig
 from inference.engine.metadata import StepPlan, WorkerReport
 from inference.engine.residency import Residency
@@ -36,6 +36,7 @@ class InferScaleConnector(KVConnectorBase_V1, SupportsHMA):
         super().__init__(vllm_config, role, kv_cache_config)
         extra = self._kv_transfer_config.kv_connector_extra_config
         config = ConnectorConfig.read(extra, model=vllm_config.model_config.model)
+        refuse_unsupported(vllm_config)
         parallel = vllm_config.parallel_config
         self._kv_config = kv_cache_config
         self._scheduler = self._worker = None
@@ -43,7 +44,8 @@ class InferScaleConnector(KVConnectorBase_V1, SupportsHMA):
             plan = ArenaPlan.read(config, vllm_config, kv_cache_config)
             near = TierBooks(plan.near_rows, config.tenant_share)
             far = TierBooks(plan.far_rows, config.tenant_share) if plan.far_rows else None
-            self._scheduler = SchedulerHalf(config, Residency(near, far, parallel.world_size), plan.layout.row_bytes)
+            residency = Residency(near, far, parallel.world_size)
+            self._scheduler = SchedulerHalf(config, residency, plan.layout.row_bytes, block_groups(kv_cache_config))
         else:
             self._worker = WorkerHalf(config, Shard(parallel.rank, parallel.world_size))
 
@@ -88,6 +90,9 @@ class InferScaleConnector(KVConnectorBase_V1, SupportsHMA):
 
     def build_connector_meta(self, scheduler_output: SchedulerOutput) -> KVConnectorMetadata:
         return self._schedulers().plan_step(scheduler_output)
+
+    def has_pending_push_work(self) -> bool:
+        return self._schedulers().has_work
 
     def update_connector_output(self, connector_output: KVConnectorOutput) -> None:
         if isinstance(connector_output.kv_connector_worker_meta, WorkerReport):

@@ -40,7 +40,7 @@ class Loader:
         self.store, self.shard, self.near, self.far, self.fingerprint = store, shard, near, far, fingerprint
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="blob")
         self._reading: list[tuple[LoadPlan, Future[tuple[torch.Tensor, Rows, int] | None]]] = []
-        self._saving: dict[str, tuple[EncodePlan, Future[bool]]] = {}
+        self._saving: list[tuple[EncodePlan, Future[bool]]] = []
         self._lifting: list[tuple[list[Lift], torch.cuda.Event]] = []
         self._copier = RowCopier(near) if far else None
         self._stream = torch.cuda.Stream(near.rows.device) if far else None
@@ -53,8 +53,8 @@ class Loader:
             if plan.source is not None and self.far is not None:
                 lifts.append(Lift(plan, self.far.rows, plan.source, plan.start))
             else:
-                saving = self._saving.get(plan.key)
-                self._reading.append((plan, self._pool.submit(self._read, plan, saving and saving[1])))
+                saving = [future for encode, future in self._saving if encode.key == plan.key]
+                self._reading.append((plan, self._pool.submit(self._read, plan, saving)))
         self._lift(lifts)
 
     def save(self, plans: Sequence[EncodePlan], rows: torch.Tensor, report: WorkerReport) -> None:
@@ -73,37 +73,35 @@ class Loader:
         at = 0
         for plan in plans:
             tokens = plan.end - plan.start
-            future = self._pool.submit(self._save, plan, copied, at)
-            self._saving[plan.key] = plan, future
+            self._saving.append((plan, self._pool.submit(self._save, plan, copied, at)))
             at += tokens
 
     def collect(self, report: WorkerReport) -> None:
         """What was done since the last call."""
-        for key, (plan, saved) in list(self._saving.items()):
+        saving = []
+        for plan, saved in self._saving:
             if saved.done():
-                del self._saving[key]
                 report.add(plan.far, plan.start if saved.result() else None)
+            else:
+                saving.append((plan, saved))
+        self._saving = saving
         lifts, still = [], []
         for load, read in self._reading:
             if not read.done():
                 still.append((load, read))
                 continue
             found = read.result()
-            start = found[2] if found else None
-            report.add(load.far, start)
             if found and self.far is not None and load.near:
-                lifts.append(Lift(load, *found))
+                lifts.append(Lift(load, *found))  # far rows are reported with the near ones: until then they are read
             else:
-                report.add(load.near, start)
+                report.add(load.far, found[2] if found else None)
+                report.add(load.near, found[2] if found else None)
         self._reading = still
         self._lift(lifts)
         while self._lifting and self._lifting[0][1].query():
             for lift in self._lifting.pop(0)[0]:
                 report.add(lift.plan.near, lift.start)
-
-    @property
-    def is_idle(self) -> bool:
-        return not (self._reading or self._saving or self._lifting)
+                report.add(lift.plan.far, lift.start)
 
     def close(self) -> None:
         self._pool.shutdown(wait=True)
@@ -124,13 +122,18 @@ class Loader:
             done.record(self._stream)
         self._lifting.append((lifts, done))
 
-    def _read(self, plan: LoadPlan, saving: Future[bool] | None) -> tuple[torch.Tensor, Rows, int] | None:
-        """Where in host memory the blob now lies and its position; None when it cannot be had."""
-        if saving:
-            saving.result()
-        blob = self._from_disk(plan)
-        if blob is None:
+    def _read(self, plan: LoadPlan, saving: list[Future[bool]]) -> tuple[torch.Tensor, Rows, int] | None:
+        """Where in host memory the blob now lies and its position; None when it cannot be had, whatever the reason."""
+        try:
+            for save in saving:
+                save.result()
+            blob = self._from_disk(plan)
+            return self._place(plan, blob) if blob else None
+        except Exception:
+            logger.exception("blob %s cannot be read", plan.key)
             return None
+
+    def _place(self, plan: LoadPlan, blob: Blob) -> tuple[torch.Tensor, Rows, int]:
         if self.far is None:
             if plan.near:
                 self.near.write(row_numbers(plan.near.rows, HOST), blob.rows)
@@ -142,11 +145,7 @@ class Loader:
 
     def _from_disk(self, plan: LoadPlan) -> Blob | None:
         """Verified and this model's, else None: a blob that cannot be read is absent."""
-        try:
-            blob = self.store.read(plan.key, self.shard)
-        except OSError as error:
-            logger.error("blob %s cannot be read: %s", plan.key, error)
-            return None
+        blob = self.store.read(plan.key, self.shard)
         if blob is None or not blob.fits(self.near.layout, self.fingerprint):
             if blob is not None:
                 logger.warning("blob %s was made by another model or layout; ignored", plan.key)
@@ -155,15 +154,17 @@ class Loader:
 
     def _save(self, plan: EncodePlan, copied: "_HostCopy", at: int) -> bool:
         """Whether the far rows are filled. Whoever asked for the encode looks for the blob on disk."""
-        rows = copied.rows()[at : at + plan.end - plan.start]
-        if self.far and plan.far:
-            self.far.write(row_numbers(plan.far.rows, HOST), rows)
-        layout = self.near.layout.describe()
+        is_filled = False
         try:
+            rows = copied.rows()[at : at + plan.end - plan.start]
+            if self.far and plan.far:
+                self.far.write(row_numbers(plan.far.rows, HOST), rows)
+                is_filled = True
+            layout = self.near.layout.describe()
             self.store.write(Blob(plan.key, rows, plan.start, plan.digest, layout, self.fingerprint), self.shard)
-        except OSError as error:
-            logger.error("blob %s cannot be written: %s", plan.key, error)
-        return True
+        except Exception:
+            logger.exception("blob %s cannot be written", plan.key)
+        return is_filled
 
 
 @dataclass(frozen=True)

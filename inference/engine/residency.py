@@ -18,6 +18,7 @@ class Residency:
         self.near, self.far, self.world_size = near, far, world_size
         self._loads: list[LoadPlan] = []
         self._sources: dict[int, Entry] = {}
+        self._prefetches: set[int] = set()
         self._waiting: dict[int, tuple[int, int | None]] = {}
 
     def get(self, segment: Segment) -> Entry | None:
@@ -51,6 +52,8 @@ class Residency:
     def comes_from_disk(self, segment: Segment) -> bool:
         """Whether a blob that is on its way has further to come than from host memory."""
         order = self.near.order_of(segment.key)
+        if order is None and self.far is not None:
+            return self.far.order_of(segment.key) in self._prefetches
         return order is not None and order not in self._sources
 
     def want_far(self, segment: Segment, tenant: str) -> None:
@@ -60,6 +63,7 @@ class Residency:
         elif not (self.far.get(segment.key) or self.far.is_lost(segment.key)):
             far = self._reserve_far(segment, tenant)
             if far is not None:
+                self._prefetches.add(far.order)
                 self._load(segment, far=far)
 
     def targets(self, segment: Segment, tenant: str) -> tuple[Slot | None, Slot | None]:
@@ -75,11 +79,12 @@ class Residency:
         return slots[0], slots[1]
 
     def demote(self, keys: Iterable[str], *, to_disk: bool) -> None:
+        """What leaves is overwritten: should it be deleted later, no memory that nobody knows of holds it."""
         for key in keys:
             if self.far is not None or to_disk:
-                self.near.drop(key)
+                self.near.drop(key, erase=True)
             if self.far is not None and to_disk:
-                self.far.drop(key)
+                self.far.drop(key, erase=True)
 
     def erase(self, keys: Iterable[str]) -> None:
         for key in keys:
@@ -100,6 +105,11 @@ class Residency:
             else:
                 self._settle(order, start)
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing is ordered that the workers have not answered."""
+        return not self._loads and not any(books.is_filling for books in (self.near, self.far) if books is not None)
+
     def check_integrity(self) -> None:
         for books in filter(None, (self.near, self.far)):
             books.check_integrity()
@@ -117,6 +127,7 @@ class Residency:
         return found
 
     def _settle(self, order: int, start: int | None) -> None:
+        self._prefetches.discard(order)
         if (source := self._sources.pop(order, None)) and self.far:
             self.far.unpin(source)
         for books in filter(None, (self.near, self.far)):

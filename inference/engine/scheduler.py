@@ -1,6 +1,7 @@
 """Scheduler half: decides what is injected, encoded, staged and dropped. Owns all metadata, no tensors."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any
@@ -9,6 +10,7 @@ import numpy as np
 from vllm.v1.core.sched.output import SchedulerOutput
 from vllm.v1.request import Request
 
+from inference.engine.arenas import BlockGroup
 from inference.engine.config import ConnectorConfig
 from inference.engine.metadata import NO_ROWS, BlockIds, EncodePlan, InjectPlan, StepPlan, WorkerReport
 from inference.engine.residency import Residency
@@ -31,7 +33,7 @@ from memory.tiers.books import Entry
 class Injection:
     """Segments whose tokens stand at the prompt's start; `asked_at` is when staging began.
 
-    `entries` are the blobs found near from the first segment on, `tokens` theirs.
+    `entries` are the blobs found near from the first segment on, `tokens` theirs; `computed` is what vLLM has itself.
 
     `pinned` are blobs that are there while others are waited for: they must not leave to make room for them.
     """
@@ -40,6 +42,7 @@ class Injection:
     segments: tuple[Segment, ...]
     entries: list[Entry] = field(default_factory=list)
     tokens: int = 0
+    computed: int = 0
     pinned: dict[str, Entry] = field(default_factory=dict)
     asked_at: float | None = None
 
@@ -55,12 +58,15 @@ class Encoding:
 
 
 class SchedulerHalf:
-    def __init__(self, config: ConnectorConfig, residency: Residency, row_bytes: int) -> None:
-        self.config, self.residency, self.row_bytes = config, residency, row_bytes
+    def __init__(
+        self, config: ConnectorConfig, residency: Residency, row_bytes: int, groups: Sequence[BlockGroup]
+    ) -> None:
+        self.config, self.residency, self.row_bytes, self.groups = config, residency, row_bytes, groups
         self._injections: dict[str, Injection] = {}
         self._encodings: dict[str, Encoding] = {}
         self._inject: list[InjectPlan] = []
         self._stats = ConnectorStats()
+        self._told_sizes: dict[str, int] = {}
 
     def on_new_request(self, request: Request) -> None:
         token_ids = request.prompt_token_ids
@@ -83,7 +89,7 @@ class SchedulerHalf:
                 if standing:
                     self._injections[request.request_id] = Injection(tenant, standing)
             case EncodeParams(tenant, spans) if token_ids is not None:
-                inside = sorted((span for span in spans if span.end <= len(token_ids)), key=lambda span: span.end)
+                inside = separate_spans(spans, len(token_ids))
                 digests = [(span, token_digest(token_ids[span.start : span.end])) for span in inside]
                 self._encodings[request.request_id] = Encoding(tenant, digests, tuple(span.key for span in inside))
 
@@ -95,6 +101,7 @@ class SchedulerHalf:
         if self._resolve(injection) and self._may_wait(injection):
             return None
         # The last token is always computed: the model has to run on something.
+        injection.computed = computed
         return max(0, min(injection.tokens, request.num_tokens - 1) - computed)
 
     def after_alloc(self, request: Request, block_ids: BlockIds, external: int) -> None:
@@ -106,8 +113,8 @@ class SchedulerHalf:
         if external:
             self._stats.add("injected_requests")
             self._stats.add("injected_tokens", external)
-            end = min(injection.tokens, request.num_tokens - 1)
-            self._inject.append(self._plan(injection.entries, end - external, end, block_ids))
+            start = injection.computed
+            self._inject.append(self._plan(injection.entries, start, start + external, block_ids))
         self._unpin(injection)
 
     def plan_step(self, output: SchedulerOutput) -> StepPlan:
@@ -130,12 +137,12 @@ class SchedulerHalf:
         """Counts since the last call."""
         for name, count in self.residency.counts().items():
             self._stats.add(name, count)
-        if self._stats.is_empty():
+        sizes = self._sizes()
+        if self._stats.is_empty() and sizes == self._told_sizes:
             return None
-        for name, books in (("near", self.residency.near), ("far", self.residency.far)):
-            self._stats.set(f"{name}_rows_used", books.used_rows if books else 0)
-            self._stats.set(f"{name}_rows", books.capacity if books else 0)
-        self._stats.set("row_bytes", self.row_bytes)
+        self._told_sizes = sizes
+        for name, size in sizes.items():
+            self._stats.set(name, size)
         taken, self._stats = self._stats, ConnectorStats()
         return taken
 
@@ -144,6 +151,18 @@ class SchedulerHalf:
             self._unpin(injection)
         encoding = self._encodings.pop(request.request_id, None)
         return {"accepted": list(encoding.accepted)} if encoding else None
+
+    @property
+    def has_work(self) -> bool:
+        """Whether blobs are on their way; vLLM steps on, and so collects them, even when no request asks."""
+        return not self.residency.is_settled
+
+    def _sizes(self) -> dict[str, int]:
+        sizes = {"row_bytes": self.row_bytes}
+        for name, books in (("near", self.residency.near), ("far", self.residency.far)):
+            sizes[f"{name}_rows"] = books.capacity if books else 0
+            sizes[f"{name}_rows_used"] = books.used_rows if books else 0
+        return sizes
 
     def _drop(self, keys: set[str]) -> None:
         self.residency.erase(keys)
@@ -164,9 +183,13 @@ class SchedulerHalf:
         return bool(coming) and (self.config.waits_for_disk or not self.residency.comes_from_disk(coming[0]))
 
     def _pin(self, injection: Injection, entry: Entry) -> None:
-        if injection.pinned.get(entry.key) is not entry:
-            injection.pinned[entry.key] = entry
-            self.residency.near.pin(entry)
+        held = injection.pinned.get(entry.key)
+        if held is entry:
+            return
+        if held is not None:  # dropped meanwhile, and come again
+            self.residency.near.unpin(held)
+        injection.pinned[entry.key] = entry
+        self.residency.near.pin(entry)
 
     def _unpin(self, injection: Injection) -> None:
         for entry in injection.pinned.values():
@@ -193,7 +216,7 @@ class SchedulerHalf:
         for new in output.scheduled_new_reqs:
             if encoding := self._encodings.get(new.req_id):
                 encoding.block_ids = new.block_ids
-                plans += self._reached(encoding, new.num_computed_tokens + output.num_scheduled_tokens[new.req_id])
+                plans += self._reached(encoding, new.num_computed_tokens, output.num_scheduled_tokens[new.req_id])
         cached = output.scheduled_cached_reqs
         for i, request_id in enumerate(cached.req_ids):
             encoding = self._encodings.get(request_id)
@@ -205,14 +228,27 @@ class SchedulerHalf:
             elif new_ids is not None:
                 pairs = zip(encoding.block_ids, new_ids, strict=True)
                 encoding.block_ids = tuple([*old, *more] for old, more in pairs)
-            plans += self._reached(encoding, cached.num_computed_tokens[i] + output.num_scheduled_tokens[request_id])
+            computed, scheduled = cached.num_computed_tokens[i], output.num_scheduled_tokens[request_id]
+            plans += self._reached(encoding, computed, scheduled)
         return plans
 
-    def _reached(self, encoding: Encoding, tokens: int) -> list[EncodePlan]:
+    def _reached(self, encoding: Encoding, computed: int, scheduled: int) -> list[EncodePlan]:
         plans = []
-        while encoding.spans and encoding.spans[0][0].end <= tokens:
+        while encoding.spans and encoding.spans[0][0].end <= computed + scheduled:
             span, digest = encoding.spans.pop(0)
+            pairs = zip(self.groups, encoding.block_ids, strict=True)
+            if not all(group.still_holds(span.start, span.end, ids, computed) for group, ids in pairs):
+                continue  # a sliding window has moved on: whoever asked finds no blob
             segment = Segment(span.key, span.end - span.start, digest)
             near, far = self.residency.targets(segment, encoding.tenant)
             plans.append(EncodePlan(span.key, digest, span.start, span.end, encoding.block_ids, near, far))
         return plans
+
+
+def separate_spans(spans: Sequence[Span], tokens: int) -> list[Span]:
+    """Those inside a prompt of so many tokens, first to end first, without any that overlaps one before."""
+    kept: list[Span] = []
+    for span in sorted(spans, key=lambda span: span.end):
+        if span.end <= tokens and span.start >= (kept[-1].end if kept else 0):
+            kept.append(span)
+    return kept

@@ -8,6 +8,7 @@ from vllm.v1.kv_cache_interface import KVCacheConfig
 
 from inference.engine.arenas import ArenaPlan
 from inference.engine.blockmap import LayoutUnknown
+from inference.engine.compat import has_uniform_groups
 from inference.engine.config import ConnectorConfig
 from inference.engine.loader import Loader
 from inference.engine.metadata import StepPlan, WorkerReport
@@ -33,6 +34,8 @@ class WorkerHalf:
         cache = PagedCache(vllm_config, kv_config, caches)
         if plan.layout.layers != cache.shapes:
             raise LayoutUnknown(f"planned for layers {plan.layout.layers}, found {cache.shapes}")
+        if len(set(cache.shapes)) > 1 and has_uniform_groups(kv_config):
+            raise LayoutUnknown("layers of unlike shapes share a block table: the scheduler cannot tell their sizes")
         self.near = Arena(plan.layout, plan.near_rows, cache.device)
         self.far = Arena(plan.layout, plan.far_rows, torch.device("cpu"), pinned=True) if plan.far_rows else None
         self.mover = choose_mover(cache, self.near, rotation)

@@ -82,6 +82,11 @@ class TierBooks:
     def used_rows(self) -> int:
         return self.capacity - self._free_count
 
+    @property
+    def is_filling(self) -> bool:
+        """Whether rows are reserved whose report is still to come."""
+        return bool(self._filling)
+
     def tenants(self) -> dict[str, int]:
         """Rows by tenant."""
         return {name: tenant.rows for name, tenant in self._tenants.items()}
@@ -159,7 +164,10 @@ class TierBooks:
         return until is not None
 
     def drop(self, key: str, *, erase: bool = False) -> None:
-        """Forget a blob; `erase`: and have its rows overwritten. Rows being filled are free after their report."""
+        """Forget a blob; `erase`: and have its rows overwritten now, not when they are used again.
+
+        Rows being filled are free after their report.
+        """
         self._lost.pop(key, None)
         entry = self._entries.get(key)
         if entry is None:

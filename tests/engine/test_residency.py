@@ -162,3 +162,39 @@ def test_no_room_means_no_loading(cpu: Residency) -> None:
         cpu.near.pin(entry)
     assert not cpu.want(Segment("c" * 64, 1, "3" * 32), "t")
     assert cpu.take_loads() == ()
+
+
+def test_a_blob_that_is_prefetched_from_disk_has_as_far_to_come(residency: Residency) -> None:
+    residency.want_far(ONE, "t")
+    (plan,) = residency.take_loads()
+    assert residency.want(ONE, "t")
+    assert residency.comes_from_disk(ONE)
+    answer(residency, plan.far)
+    load(residency, ONE)
+    assert not residency.comes_from_disk(ONE)
+
+
+def test_a_blob_being_copied_down_after_its_encode_is_worth_waiting_for(residency: Residency) -> None:
+    near, _ = residency.targets(ONE, "t")
+    answer(residency, near)
+    residency.demote([ONE.key], to_disk=False)
+    assert residency.want(ONE, "t")
+    assert not residency.comes_from_disk(ONE)
+
+
+def test_what_was_moved_away_is_overwritten_for_it_may_be_deleted_later(residency: Residency) -> None:
+    plan = load(residency, ONE)
+    answer(residency, plan.far, plan.near)
+    residency.demote([ONE.key], to_disk=True)
+    assert plan.near is not None
+    assert sorted(residency.near.take_erased()) == sorted(plan.near.rows)
+
+
+def test_it_is_settled_once_every_order_is_answered(residency: Residency) -> None:
+    assert residency.is_settled
+    plan = load(residency, ONE)
+    assert not residency.is_settled
+    answer(residency, plan.near)
+    assert not residency.is_settled
+    answer(residency, plan.far, start=None)
+    assert residency.is_settled
