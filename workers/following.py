@@ -34,8 +34,7 @@ def follow(engine: EngineClient, *, now: datetime | None = None) -> Look:
     """At most OWNERS owners each way. The database says who is left, so nothing is lost with a look or an engine."""
     now = now or timezone.now()
     idle_before = now - timedelta(seconds=settings.ENV.idle_seconds)
-    seen = activity_seen_until()
-    owner_activity_note(since=(min(seen, now) if seen else idle_before) - LATE, now=now)
+    owner_activity_note(since=(activity_seen_until() or idle_before) - LATE, now=now)
     promoted, moved = list[int](), tuple[int, ...]()
     try:
         moved = _move_idle(engine, idle_before)
