@@ -19,7 +19,7 @@ from inference.bench.report.session import session_grid
 from inference.bench.report.throughput import throughput_grid
 from tests.bench.rows import MACHINE, latency, throughput
 
-INJECT, PROMPT, CACHED = [9.0, 10.0, 11.0], [39.0, 40.0, 41.0], [7.0, 8.0, 9.0]
+INJECT, PROMPT, NONE = [9.0, 10.0, 11.0], [39.0, 40.0, 41.0], [7.0, 8.0, 9.0]
 
 
 def cell(grid: Grid, row: int, column: str) -> str:
@@ -69,7 +69,7 @@ def test_a_busy_client_is_told() -> None:
     assert throughput_grid([row]).rows[0][2] == "100 users (client busy)"
 
 
-def test_roofline_counts_bytes_and_takes_the_cached_prompt_off() -> None:
+def test_roofline_counts_bytes_and_takes_the_question_alone_off() -> None:
     bandwidth = {
         "kind": "bandwidth",
         "device_copy_bytes_per_s": 4e12,
@@ -77,11 +77,11 @@ def test_roofline_counts_bytes_and_takes_the_cached_prompt_off() -> None:
         "run": "one",
     }
     decode = {"kind": "decode", "shape": "llama-3.1-8b", "samples_ms": [4.8], "run": "one"}
-    rows = [latency("inject", INJECT), latency("inject", INJECT, tier="host"), latency("cached", CACHED)]
+    rows = [latency("inject", INJECT), latency("inject", INJECT, tier="host"), latency("none", NONE)]
     grid = roofline_grid([*rows, decode, bandwidth])
     assert list(map(list, grid.rows)) == [
-        ["llama-3.1-8b", "inject 50 facts from gpu", "393.2 MB", "0.10", "2.00"],
-        ["llama-3.1-8b", "inject 50 facts from host", "393.2 MB", "3.93", "2.00"],
+        ["llama-3.1-8b", "inject 50 facts from gpu", "589.8 MB", "0.15", "2.00"],
+        ["llama-3.1-8b", "inject 50 facts from host", "589.8 MB", "3.93", "2.00"],
         ["llama-3.1-8b", "decode step", "15.01 GB", "3.75", "4.80"],
     ]
     assert roofline_grid(rows).rows == []

@@ -9,6 +9,7 @@ from inference.bench.report.latency import tier_name
 from inference.bench.results import Row
 from inference.bench.stats import Spread
 
+TIER_STYLES = {"host": "--", "host-fp8": "--", "disk": ":", "disk-fp8": ":", "gpu-fp8": "-."}
 COLOURS = {"inject": "#1b7837", "prompt": "#b2182b", "cached": "#2166ac", "none": "#888888", "mem0": "#e08214"}
 STYLE = {
     "svg.hashsalt": "inferscale",  # the same rows give the same file
@@ -34,7 +35,7 @@ def draw_all(rows: Sequence[Row], folder: Path) -> dict[str, list[Path]]:
         for section, name, draw, chosen in _plots(rows):
             figure, axes = pyplot.subplots(layout="constrained")
             draw(axes, chosen)
-            axes.legend()
+            axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
             path = folder / f"{name}.svg"
             figure.savefig(path, metadata={"Date": None})
             pyplot.close(figure)
@@ -68,7 +69,7 @@ def _plots(rows: Sequence[Row]) -> list[Plot]:
 
 def _over_k(axes: Any, rows: Sequence[Row]) -> None:
     for name, of_line in _lines(rows, lambda row: _mode_name(row, rows)).items():
-        _band(axes, name, sorted(of_line, key=lambda row: row["k"]), "k")
+        _band(axes, name, sorted(of_line, key=lambda row: row["k"]), "k", TIER_STYLES.get(name.split(", ")[-1], "-"))
     axes.set(xscale="log", yscale="log", xlabel="facts in the prompt", ylabel="time to first token, ms")
     _ticks(axes, {row["k"] for row in rows})
     axes.set_title(f"{rows[0]['shape']}, {rows[0]['transport']}: median, middle half")
@@ -135,7 +136,6 @@ def _band(axes: Any, name: str, line: Sequence[Row], x: str, style: str = "-") -
         "o" + style,
         label=name,
         color=colour,
-        alpha=0.6 if name.endswith("disk") else 1,
     )
     low, high = [spread.low for spread in spreads], [spread.high for spread in spreads]
     axes.fill_between(at, low, high, color=drawn.get_color(), alpha=0.15, linewidth=0)
