@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import Any
 from uuid import uuid4
 
-from inference.engine.server import GPU_BLOCK_SIZE
+from inference.engine.server import GPU_BLOCK_SIZE, kv_transfer
 
 CUDAGRAPH = {"full": "FULL", "piecewise": "PIECEWISE", "none": "NONE"}
 CPU_KV_CACHE_GIB = "2"
@@ -115,12 +115,7 @@ def _arguments(settings: EngineSettings) -> dict[str, Any]:
         "waits_for_disk": True,
     }
     arguments: dict[str, Any] = {
-        "kv_transfer_config": KVTransferConfig(
-            kv_connector="InferScaleConnector",
-            kv_connector_module_path="inference.engine.connector",
-            kv_role="kv_both",
-            kv_connector_extra_config=connector,
-        ),
+        "kv_transfer_config": KVTransferConfig(**kv_transfer(connector)),
         "enable_prefix_caching": True,
         "skip_tokenizer_init": True,  # prompts are ids, and answers are not read
         "max_model_len": settings.max_model_len,

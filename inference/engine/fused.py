@@ -136,7 +136,7 @@ class FusedMover:
             )
 
     def read(self, plans: Sequence[EncodePlan]) -> torch.Tensor:
-        counts = [plan.end - plan.start for plan in plans]
+        counts = [plan.tokens for plan in plans]
         layout = self.arena.layout
         rows = torch.zeros(sum(counts), layout.row_width, dtype=layout.stored_dtype, device=self.device)
         columns = np.empty((2, len(rows)), np.int32)
@@ -189,11 +189,11 @@ class RowCopier:
         self.near = near
 
     def warm(self, far: Arena) -> None:
-        self.copy(far.rows, torch.zeros(1, dtype=torch.int32), np.zeros(1, np.int32))
+        self.copy(far.rows, np.zeros(1, np.int32), np.zeros(1, np.int32))
 
-    def copy(self, source: torch.Tensor, source_rows: torch.Tensor | Ints, near_rows: Ints) -> None:
+    def copy(self, source: torch.Tensor, source_rows: Ints, near_rows: Ints) -> None:
         """`source` is pinned. On the current stream."""
-        numbers = np.stack([np.asarray(source_rows, dtype=np.int32), near_rows])
+        numbers = np.stack([source_rows, near_rows])
         on_device = torch.from_numpy(numbers).pin_memory().to(self.near.rows.device, non_blocking=True)
         words = source.view(torch.int32)
         width = words.shape[1]

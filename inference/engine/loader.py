@@ -5,6 +5,7 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 import torch
@@ -59,10 +60,8 @@ class Loader:
 
     def save(self, plans: Sequence[EncodePlan], rows: torch.Tensor, report: WorkerReport) -> None:
         """Keep encoded rows, one plan's after the other's, on the cache's device: in both arenas and on disk."""
-        at, pieces = 0, []
-        for plan in plans:
-            pieces.append(rows[at : at + plan.end - plan.start])
-            at += plan.end - plan.start
+        sizes = [plan.tokens for plan in plans]
+        pieces = rows.split(sizes)
         near = [(plan, piece) for plan, piece in zip(plans, pieces, strict=True) if plan.near]
         if near:
             numbers = np.concatenate([plan.near.rows for plan, _ in near if plan.near])
@@ -70,11 +69,8 @@ class Loader:
             for plan, _ in near:
                 report.add(plan.near, plan.start)
         copied = _to_host(rows)
-        at = 0
-        for plan in plans:
-            tokens = plan.end - plan.start
+        for plan, at in zip(plans, accumulate(sizes[:-1], initial=0), strict=True):
             self._saving.append((plan, self._pool.submit(self._save, plan, copied, at)))
-            at += tokens
 
     def collect(self, report: WorkerReport) -> None:
         """What was done since the last call."""
@@ -156,7 +152,7 @@ class Loader:
         """Whether the far rows are filled. Whoever asked for the encode looks for the blob on disk."""
         is_filled = False
         try:
-            rows = copied.rows()[at : at + plan.end - plan.start]
+            rows = copied.rows()[at : at + plan.tokens]
             if self.far and plan.far:
                 self.far.write(row_numbers(plan.far.rows, HOST), rows)
                 is_filled = True

@@ -69,6 +69,10 @@ class EncodePlan:
     near: Slot | None
     far: Slot | None
 
+    @property
+    def tokens(self) -> int:
+        return self.end - self.start
+
 
 @dataclass(frozen=True)
 class StepPlan(KVConnectorMetadata):

@@ -16,6 +16,7 @@ class Residency:
 
     def __init__(self, near: TierBooks, far: TierBooks | None, world_size: int) -> None:
         self.near, self.far, self.world_size = near, far, world_size
+        self.books = [near] if far is None else [near, far]
         self._loads: list[LoadPlan] = []
         self._sources: dict[int, Entry] = {}
         self._prefetches: set[int] = set()
@@ -23,9 +24,8 @@ class Residency:
 
     def get(self, segment: Segment) -> Entry | None:
         """The segment's blob in the near arena; None when it is absent or of other tokens than the segment says."""
-        key, tokens, digest = segment
-        entry = self.near.get(key)
-        return entry if entry is not None and entry.tokens == tokens and entry.digest == digest else None
+        entry = self.near.get(segment.key)
+        return entry if entry is not None and _is_of(entry, segment) else None
 
     def want(self, segment: Segment, tenant: str) -> bool:
         """Have a blob loaded into the near arena; whether it is on its way. Asking again is free."""
@@ -88,7 +88,7 @@ class Residency:
 
     def erase(self, keys: Iterable[str]) -> None:
         for key in keys:
-            for books in filter(None, (self.near, self.far)):
+            for books in self.books:
                 books.drop(key, erase=True)
 
     def take_loads(self) -> tuple[LoadPlan, ...]:
@@ -108,10 +108,10 @@ class Residency:
     @property
     def is_settled(self) -> bool:
         """Whether nothing is ordered that the workers have not answered."""
-        return not self._loads and not any(books.is_filling for books in (self.near, self.far) if books is not None)
+        return not self._loads and not any(books.is_filling for books in self.books)
 
     def check_integrity(self) -> None:
-        for books in filter(None, (self.near, self.far)):
+        for books in self.books:
             books.check_integrity()
 
     def counts(self) -> Counter[str]:
@@ -130,7 +130,7 @@ class Residency:
         self._prefetches.discard(order)
         if (source := self._sources.pop(order, None)) and self.far:
             self.far.unpin(source)
-        for books in filter(None, (self.near, self.far)):
+        for books in self.books:
             if start is None:
                 books.lost(order)
             else:

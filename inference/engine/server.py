@@ -12,6 +12,16 @@ GPU_BLOCK_SIZE = 128
 CONNECTOR_MODULE = "inference.engine.connector"
 
 
+def kv_transfer(connector: dict[str, Any]) -> dict[str, Any]:
+    """vLLM's KVTransferConfig, as its fields, for our connector with this configuration of it."""
+    return {
+        "kv_connector": "InferScaleConnector",
+        "kv_connector_module_path": CONNECTOR_MODULE,
+        "kv_role": "kv_both",
+        "kv_connector_extra_config": connector,
+    }
+
+
 def server_flags(
     *,
     model: str,
@@ -23,14 +33,8 @@ def server_flags(
     middleware: str,
 ) -> list[str]:
     """vLLM's command line for an engine with both plug-ins. Later flags win, so users' own go after these."""
-    transfer = {
-        "kv_connector": "InferScaleConnector",
-        "kv_connector_module_path": CONNECTOR_MODULE,
-        "kv_role": "kv_both",
-        "kv_connector_extra_config": connector,
-    }
     flags = ["--model", model, "--served-model-name", served_name, "--host", host, "--port", str(port)]
-    flags += ["--kv-cache-dtype", kv_cache_dtype, "--kv-transfer-config", json.dumps(transfer)]
+    flags += ["--kv-cache-dtype", kv_cache_dtype, "--kv-transfer-config", json.dumps(kv_transfer(connector))]
     flags += ["--middleware", middleware, "--enable-prompt-tokens-details", "--scheduling-policy", "priority"]
     flags += ["--enable-prefix-caching", "--disable-uvicorn-access-log"]
     return [*flags, *device_flags(arena_bytes=connector["gpu_bytes"])]

@@ -10,6 +10,7 @@ from inference.engine.arenas import ArenaPlan
 from inference.engine.blockmap import LayoutUnknown
 from inference.engine.compat import has_uniform_groups
 from inference.engine.config import ConnectorConfig
+from inference.engine.fused import FusedMover, NotAffine
 from inference.engine.loader import Loader
 from inference.engine.metadata import StepPlan, WorkerReport
 from inference.engine.mover import GeneralMover, Mover, row_numbers
@@ -67,8 +68,6 @@ class WorkerHalf:
 def choose_mover(cache: PagedCache, arena: Arena, rotation: Rotation) -> Mover:
     """One kernel on a GPU, unless the backend packs its blocks in an order of its own."""
     if cache.device.type == "cuda":
-        from inference.engine.fused import FusedMover, NotAffine
-
         try:
             fused = FusedMover(cache, arena, rotation)
             fused.warm()

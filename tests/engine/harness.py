@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from inference.engine.server import kv_transfer
 from memory.contracts import EncodeParams, InjectParams, Segment, Span
 from memory.digest import token_digest
 from memory.models import resolve_model
@@ -39,12 +40,8 @@ class Engine:
         from vllm import LLM
         from vllm.config import KVTransferConfig
 
-        transfer = KVTransferConfig(
-            kv_connector="InferScaleConnector",
-            kv_connector_module_path="inference.engine.connector",
-            kv_role="kv_both",
-            kv_connector_extra_config={"store": str(store), "host_bytes": 1 << 30, **(connector or {})},
-        )
+        extra = {"store": str(store), "host_bytes": 1 << 30, **(connector or {})}
+        transfer = KVTransferConfig(**kv_transfer(extra))
         defaults = {"enforce_eager": True, "max_model_len": 2048, "max_num_seqs": 8, "disable_log_stats": False}
         model = str(resolve_model("demo", home))
         self.llm = LLM(model, kv_transfer_config=transfer, **{**defaults, **arguments})

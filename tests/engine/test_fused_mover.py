@@ -11,6 +11,7 @@ import torch
 
 from inference.engine.metadata import EncodePlan, InjectPlan
 from inference.engine.mover import GeneralMover
+from inference.engine.server import kv_transfer
 
 pytestmark = [
     pytest.mark.engine,
@@ -75,12 +76,7 @@ def worker(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
     shape, arguments, row_dtype = CASES[request.param]
     (tmp_path / "config.json").write_text(json.dumps({**TINY, **shape}))
     sizes = {"host_bytes": 64 << 20, "gpu_bytes": 64 << 20, "row_dtype": row_dtype, "fingerprint": "f"}
-    transfer = KVTransferConfig(
-        kv_connector="InferScaleConnector",
-        kv_connector_module_path="inference.engine.connector",
-        kv_role="kv_both",
-        kv_connector_extra_config={"store": str(tmp_path / "blobs"), **sizes},
-    )
+    transfer = KVTransferConfig(**kv_transfer({"store": str(tmp_path / "blobs"), **sizes}))
     engine: dict[str, Any] = {"load_format": "dummy", "skip_tokenizer_init": True, "enforce_eager": True}
     engine |= {"gpu_memory_utilization": 0.1, "max_model_len": 4096, "kv_transfer_config": transfer, **arguments}
     llm = LLM(str(tmp_path), **engine)
