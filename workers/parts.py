@@ -21,4 +21,5 @@ def blobs() -> Blobs:
 
 
 def encoder() -> Encoder:
-    return Encoder(encoding_model(), blobs())
+    parts = blobs()
+    return Encoder(encoding_model(), parts, parts.engine)

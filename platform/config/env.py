@@ -73,6 +73,9 @@ class Environment(BaseSettings):
     strategy: str = Field("neighbours(16)", description="default context strategy of new tenants")
     encoder: Literal["engine"] = Field("engine", description="who encodes facts")
     encode_max_in_flight: int = Field(2, ge=1, le=256, description="encode requests in the engine at a time")
+    encode_tokens: int = Field(
+        2048, ge=64, le=1 << 20, description="prompt tokens of an encode request in which several facts share a pass"
+    )
     top_k: int = Field(50, ge=1, le=1000, description="facts a chat uses at most")
     user_field_enables_memory: bool = Field(
         True, description="default of new keys: OpenAI's user field alone turns memory on"
