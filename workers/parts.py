@@ -7,6 +7,7 @@ from memory.store import BlobStore
 from workers.blobs import Blobs
 from workers.encoder import Encoder
 from workers.engine import EngineClient
+from workers.local import local_encoder
 from workers.model import encoding_model
 
 
@@ -22,4 +23,4 @@ def blobs() -> Blobs:
 
 def encoder() -> Encoder:
     parts = blobs()
-    return Encoder(encoding_model(), parts, parts.engine)
+    return Encoder(encoding_model(), parts, local_encoder() if settings.ENV.encoder == "local" else parts.engine)

@@ -23,7 +23,8 @@ def encodings_mark_ready(*, tenant: Tenant, owner_id: int, blobs: Sequence[MadeB
     with tenant_scope(tenant), owner_locked(owner_id) as owner:
         current = Encoding.objects.filter(pk__in=[blob.encoding.pk for blob in blobs], owner=owner)
         waiting = {encoding.pk: encoding for encoding in current.exclude(state=EncodingState.STALE)}
-        hashes = _active_hashes({fact_id for blob in blobs for fact_id in (blob.encoding.fact_id, *blob.context)})
+        own = {blob.encoding.fact_id for blob in blobs if blob.encoding.fact_id}
+        hashes = _active_hashes(own.union(*(blob.context for blob in blobs)))
         served, made = set[int](), list[Encoding]()
         changed, without_context = list[int](), list[Encoding]()
         for blob in blobs:
@@ -66,5 +67,5 @@ def _send_again(owner: Owner, encodings: Collection[Encoding]) -> None:
     encode_on_commit(owner, [encoding.fact_id for encoding in encodings if encoding.fact_id])
 
 
-def _active_hashes(fact_ids: Collection[UUID | None]) -> dict[UUID, str]:
+def _active_hashes(fact_ids: Collection[UUID]) -> dict[UUID, str]:
     return dict(Fact.objects.filter(pk__in=fact_ids, status=FactStatus.ACTIVE).values_list("pk", "hash"))
