@@ -1,4 +1,4 @@
-"""From a fact and its context to the tokens, spans and keys of one encode request."""
+"""From facts and their context to the tokens, spans and keys of one encode request."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -44,30 +44,44 @@ class PlannedSegment:
 
 @dataclass(frozen=True, slots=True)
 class EncodingPlan:
-    """`line` is None when only the header is encoded; of the context the last `context_lines` are in `token_ids`."""
+    """Of the context the last `context_lines` are in `token_ids`; `lines` is empty when only the header is encoded.
+
+    Each line is encoded behind all that stands before it: header, context, the lines before.
+    """
 
     token_ids: list[int]
     header: PlannedSegment
-    line: PlannedSegment | None = None
+    lines: tuple[PlannedSegment, ...] = ()
     context_lines: int = 0
 
 
 def plan_encoding(
-    template: ChatTemplate, *, keys: KeySpace, context_lines: Sequence[str], line: str, max_tokens: int
+    template: ChatTemplate,
+    *,
+    keys: KeySpace,
+    context_lines: Sequence[str],
+    lines: Sequence[str],
+    max_tokens: int,
+    pass_tokens: int | None = None,
 ) -> EncodingPlan:
-    """Lines come from `ChatTemplate.line`, the best last; the farthest are left out until `max_tokens` are enough.
+    """Lines come from `ChatTemplate.line`: context, the best last, and at least one line to encode.
 
-    Raises PromptTooLong.
+    The first line is always encoded, the farthest context left out until `max_tokens` are enough for it. Lines behind
+    it are encoded in the same pass as long as it has no more than `pass_tokens`. Raises PromptTooLong.
     """
-    kept = list(context_lines)
-    prompt = encode_prompt(template, kept, line)
-    while len(prompt.token_ids) > max_tokens:
-        if not kept:
+    context, taken = list(context_lines), list(lines)
+    shared = min(max_tokens, max_tokens if pass_tokens is None else pass_tokens)
+    prompt = encode_prompt(template, context, taken)
+    while len(prompt.token_ids) > (max_tokens if len(taken) == 1 else shared):
+        if len(taken) > 1:
+            del taken[max(1, sum(span.end <= shared for span in prompt.lines)) :]
+        elif context:
+            del context[: _surplus_lines(prompt, max_tokens)]
+        else:
             raise PromptTooLong(f"{len(prompt.token_ids)} tokens with the header, the model takes {max_tokens}")
-        del kept[: _surplus_lines(prompt, max_tokens)]
-        prompt = encode_prompt(template, kept, line)
-    header = _segment(prompt.token_ids, prompt.header, keys)
-    return EncodingPlan(prompt.token_ids, header, _segment(prompt.token_ids, prompt.line, keys), len(kept))
+        prompt = encode_prompt(template, context, taken)
+    header, *segments = (_segment(prompt.token_ids, span, keys) for span in (prompt.header, *prompt.lines))
+    return EncodingPlan(prompt.token_ids, header, tuple(segments), len(context))
 
 
 def plan_header(template: ChatTemplate, *, keys: KeySpace) -> EncodingPlan:

@@ -17,6 +17,8 @@ class ContextStrategy(ABC):
 
     kind: ClassVar[str]
     version: ClassVar[int]
+    packs: ClassVar[bool] = False
+    """Whether facts that follow each other may share a pass: their context is then all that stands before them."""
     n: int
 
     @property
@@ -33,10 +35,11 @@ class ContextStrategy(ABC):
 
 
 class Window(ContextStrategy):
-    """The n preceding facts."""
+    """The preceding facts: n before the first of a pass, and more before the others of it."""
 
     kind = "window"
-    version = 1
+    version = 2
+    packs = True
 
     def choose(self, vector: Vector | None, earlier: Sequence[Vector | None]) -> list[int]:
         return _latest(range(len(earlier)), self.n)

@@ -60,8 +60,8 @@ class EncodePrompt:
 
     token_ids: list[int]
     header: TokenSpan
-    context: tuple[TokenSpan, ...]
-    line: TokenSpan
+    context: tuple[TokenSpan, ...] = ()
+    lines: tuple[TokenSpan, ...] = ()
 
 
 def compose_prompt(
@@ -90,18 +90,19 @@ def compose_prompt(
     )
 
 
-def encode_prompt(template: ChatTemplate, context_lines: Sequence[str], line: str) -> EncodePrompt:
-    """The tokens a fact is encoded from: the encoding header, its context in serving format, the fact."""
-    lines = [*context_lines, line]
-    tokens = tokenize(template.tokenizer, template.header + memory_block(lines).removeprefix(MEMORY_HEADER))
-    header, *spans = _line_spans(tokens, template, lines)
-    return EncodePrompt(tokens.ids[: spans[-1].end], header, tuple(spans[:-1]), spans[-1])
+def encode_prompt(template: ChatTemplate, context_lines: Sequence[str], lines: Sequence[str]) -> EncodePrompt:
+    """The tokens facts are encoded from: the encoding header, context in serving format, at least one fact."""
+    block = [*context_lines, *lines]
+    tokens = tokenize(template.tokenizer, template.header + memory_block(block).removeprefix(MEMORY_HEADER))
+    header, *spans = _line_spans(tokens, template, block)
+    count = len(context_lines)
+    return EncodePrompt(tokens.ids[: spans[-1].end], header, tuple(spans[:count]), tuple(spans[count:]))
 
 
 def header_prompt(template: ChatTemplate) -> EncodePrompt:
-    """The tokens an owner's header is encoded from; `line` is the header itself."""
-    header = encode_prompt(template, (), ANY_LINE)
-    return EncodePrompt(header.header.of(header.token_ids), header.header, (), header.header)
+    """The tokens an owner's header is encoded from."""
+    prompt = encode_prompt(template, (), [ANY_LINE])
+    return EncodePrompt(prompt.header.of(prompt.token_ids), prompt.header)
 
 
 def _line_spans(tokens: TokenizedText, template: ChatTemplate, lines: Sequence[str]) -> tuple[TokenSpan, ...]:

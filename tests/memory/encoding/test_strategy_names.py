@@ -12,7 +12,7 @@ def test_the_configured_forms_are_understood() -> None:
 
 def test_the_name_has_the_version() -> None:
     assert parse_strategy("neighbours(16)").name == "neighbours(16)/1"
-    assert strategy_name("window(8)") == "window(8)/1"
+    assert strategy_name("window(8)") == "window(8)/2"
 
 
 @pytest.mark.parametrize("text", ["", "neighbours", "neighbours(-1)", "neighbours(1000)", "turns(3)x", "nearest(3)"])
