@@ -55,3 +55,14 @@ def test_a_server_that_cannot_start_says_why(installation: Installation) -> None
     settings.write_text(good)
     assert code == 1
     assert 'invalid value for parameter "shared_buffers"' in output
+
+
+def test_when_one_cannot_start_none_that_was_started_for_it_stays(installation: Installation) -> None:
+    installation.stop()
+    log = installation.home / "redis/server.log"
+    log.unlink(missing_ok=True)
+    log.mkdir()
+    code, output = installation.services("start")
+    log.rmdir()
+    assert code == 1, output
+    assert not (installation.env.socket_folder / ".s.PGSQL.5432").exists()

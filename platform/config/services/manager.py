@@ -49,10 +49,10 @@ class Services:
 
     @contextmanager
     def hold(self) -> Iterator[None]:
-        with self._alone():
-            self._usage.join()
-            self._start_all()
         try:
+            with self._alone():
+                self._usage.join()
+                self._start_all()
             yield
         finally:
             with self._alone():
@@ -95,8 +95,14 @@ class Services:
         servers = self._servers(prepare=True)
         if not any(server.pid() for server in servers):
             self._kept.unlink(missing_ok=True)  # left by a machine that went down
-        for server in servers:
-            server.start()
+        ours = [server for server in servers if not server.pid()]
+        try:
+            for server in servers:
+                server.start()
+        except BaseException:  # one alone is of no use, and outlives its data folder if nobody stops it
+            for server in reversed(ours):
+                server.stop()
+            raise
 
     def _stop_all(self) -> None:
         for server in reversed(self._servers(prepare=False)):
