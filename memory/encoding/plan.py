@@ -44,29 +44,39 @@ class PlannedSegment:
 
 @dataclass(frozen=True, slots=True)
 class EncodingPlan:
-    """`line` is None when only the header is encoded; of the context the last `context_lines` are in `token_ids`."""
+    """`header` is None where the strategy has none before its context, `line` when only the header is encoded.
+
+    Of the context the last `context_lines` are in `token_ids`.
+    """
 
     token_ids: list[int]
-    header: PlannedSegment
+    header: PlannedSegment | None
     line: PlannedSegment | None = None
     context_lines: int = 0
 
 
 def plan_encoding(
-    template: ChatTemplate, *, keys: KeySpace, context_lines: Sequence[str], line: str, max_tokens: int
+    template: ChatTemplate,
+    *,
+    keys: KeySpace,
+    context_lines: Sequence[str],
+    line: str,
+    max_tokens: int,
+    has_header: bool = True,
 ) -> EncodingPlan:
-    """Lines come from `ChatTemplate.line`, the best last; the farthest are left out until `max_tokens` are enough.
+    """Lines come from `ChatTemplate.line` and `turn_line`, the best last; the farthest are left out until `max_tokens`
+    are enough.
 
     Raises PromptTooLong.
     """
     kept = list(context_lines)
-    prompt = encode_prompt(template, kept, line)
+    prompt = encode_prompt(template, kept, line, has_header=has_header)
     while len(prompt.token_ids) > max_tokens:
         if not kept:
             raise PromptTooLong(f"{len(prompt.token_ids)} tokens with the header, the model takes {max_tokens}")
         del kept[: _surplus_lines(prompt, max_tokens)]
-        prompt = encode_prompt(template, kept, line)
-    header = _segment(prompt.token_ids, prompt.header, keys)
+        prompt = encode_prompt(template, kept, line, has_header=has_header)
+    header = _segment(prompt.token_ids, prompt.header, keys) if has_header else None
     return EncodingPlan(prompt.token_ids, header, _segment(prompt.token_ids, prompt.line, keys), len(kept))
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from inference.bench.report.accuracy import accuracy_grid
 from inference.bench.report.encode import encode_grid
 from inference.bench.report.grid import Grid
 from inference.bench.report.latency import latency_grid
@@ -27,6 +28,7 @@ GRIDS: dict[str, Callable[[Iterable[Row]], Grid]] = {
     "encode": encode_grid,
     "session": session_grid,
     "roofline": roofline_grid,
+    "accuracy": accuracy_grid,
 }
 
 
