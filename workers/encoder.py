@@ -105,7 +105,8 @@ class Encoder:
         if header_encoding(owner_id=owner.pk, fingerprint=self.model.fingerprint, strategy=strategy.name):
             return []
         encoding = self._start(owner, strategy)
-        return [] if encoding.state == EncodingState.READY else [Job(encoding, plan.header)]
+        is_ready = encoding.state == EncodingState.READY
+        return [] if is_ready or plan.header is None else [Job(encoding, plan.header)]
 
     def _encode(self, owner: Owner, strategy: ContextStrategy, plan: EncodingPlan, jobs: list[Job]) -> Outcome:
         """The last job's outcome."""

@@ -26,7 +26,7 @@ class ContextStrategy(ABC):
 
     n: int
     turns: int = 0
-    """How many of the conversation's turns, up to the one the fact came from, stand before the facts."""
+    """How many of the conversation's turns, the last before the one the fact came from, stand before the facts."""
 
     @property
     def name(self) -> str:

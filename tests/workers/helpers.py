@@ -40,6 +40,11 @@ def line_of(plan: EncodingPlan) -> PlannedSegment:
     return plan.line
 
 
+def header_of_plan(plan: EncodingPlan) -> PlannedSegment:
+    assert plan.header is not None
+    return plan.header
+
+
 def write_blob(store: BlobStore, segment: PlannedSegment, *, fingerprint: str = "") -> None:
     rows = torch.zeros(segment.tokens, LAYOUT.row_elements)
     made_by = fingerprint or encoding_model().blob_fingerprint
@@ -48,7 +53,7 @@ def write_blob(store: BlobStore, segment: PlannedSegment, *, fingerprint: str = 
 
 def write_blobs(store: BlobStore, plan: EncodingPlan) -> None:
     """Header and line, as if an engine had just encoded them."""
-    write_blob(store, plan.header)
+    write_blob(store, header_of_plan(plan))
     write_blob(store, line_of(plan))
 
 

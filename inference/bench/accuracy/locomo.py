@@ -55,10 +55,10 @@ class Conversation:
     facts: tuple[SourcedFact, ...]
     questions: tuple[Question, ...]
 
-    def turns_until(self, fact: SourcedFact, count: int) -> tuple[Turn, ...]:
-        """The last `count` turns up to the one the fact came from; none when that one is unknown."""
-        place = max((self._places.get(turn, -1) for turn in fact.turns), default=-1)
-        return self.turns[max(0, place + 1 - count) : place + 1]
+    def turns_before(self, fact: SourcedFact, count: int) -> tuple[Turn, ...]:
+        """The last `count` turns said before the fact's own, the last of them if it has several; none if unknown."""
+        place = max((self._places.get(turn, 0) for turn in fact.turns), default=0)
+        return self.turns[max(0, place - count) : place]
 
     def with_first(self, questions: int | None) -> "Conversation":
         return replace(self, questions=self.questions[:questions])

@@ -118,7 +118,7 @@ class ConversationPrompts:
         return Prompt(composed.token_ids, facts)
 
     def _turn_lines(self, fact: SourcedFact, strategy: ContextStrategy) -> Iterator[str]:
-        for turn in self.conversation.turns_until(fact, strategy.turns_read):
+        for turn in self.conversation.turns_before(fact, strategy.turns_read):
             yield self.template.turn_line(turn.speaker, turn.text)
 
     def _fact_lines(self, index: int, strategy: ContextStrategy) -> list[str]:

@@ -13,9 +13,9 @@ import torch
 from inference.bench.accuracy.locomo import Conversation, Question
 from inference.bench.accuracy.measures import token_f1
 from inference.bench.accuracy.modes import AGAIN, PROMPT, Mode
-from inference.bench.accuracy.probe import ARGUMENT, GoldScores, ProbeSession
 from inference.bench.accuracy.prompts import TENANT, ConversationPrompts, Encoded, Prompt, Vectors
 from inference.bench.accuracy.records import EncodeRow, QuestionRow, Records
+from inference.bench.accuracy.teacher import ARGUMENT, GoldScores, ProbeSession
 from inference.bench.errors import BenchError
 from inference.bench.inprocess import BatchedAnswer, BatchedRequest, InProcessEngine
 from memory.contracts import EncodeParams

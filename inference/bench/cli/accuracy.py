@@ -14,6 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from inference.bench.accuracy.locomo import Conversation, read_conversations
 from inference.bench.accuracy.modes import Mode, parse_modes
 from inference.bench.accuracy.records import Records, records_path
+from inference.bench.accuracy.run import AccuracyBench, load_model, missing
 from inference.bench.accuracy.summary import summarise, write_summary
 from inference.bench.cli.arguments import add_k, at_least
 from inference.bench.errors import BenchError
@@ -58,8 +59,6 @@ def run(options: Mapping[str, Any], console: Console) -> None:
     paths = summary_paths(options["json"], options["k"])
     records = {k: Records(records_path(path)) for k, path in paths.items()}
     modes: Sequence[Mode] = options["strategies"]
-    from inference.bench.accuracy.run import missing
-
     left = sum(len(missing(conversation, modes, records)) for conversation in conversations)
     if left:
         _measure(options, conversations, modes, records, left, console)
@@ -122,8 +121,6 @@ def _measure(
     with TemporaryDirectory(prefix="bench-blobs-", dir=home, ignore_cleanup_errors=True) as store:
         asked = _engine_settings(folder, Path(store), conversations, options)
         with InProcessEngine(asked) as engine, Progress(*columns, console=console, transient=True) as bar:
-            from inference.bench.accuracy.run import AccuracyBench, load_model
-
             for k, of_k in records.items():
                 of_k.begin({**subject, "k": k, "engine": engine.facts})
             bench = AccuracyBench(engine, load_model(folder), embed, modes, records)
