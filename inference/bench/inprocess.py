@@ -92,6 +92,7 @@ class InProcessEngine:
         mode = config.compilation_config.cudagraph_mode
         return {
             "engine_core": core,
+            "model_runner": "v2" if getattr(config, "use_v2_model_runner", False) else "v1",
             "multiprocessing": core != "InprocClient",
             "cudagraph_mode": getattr(mode, "name", str(mode)),
             "block_size": config.cache_config.block_size,

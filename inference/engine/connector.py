@@ -58,6 +58,12 @@ class InferScaleConnector(KVConnectorBase_V1, SupportsHMA):
     def register_kv_caches(self, kv_caches: dict[str, torch.Tensor]) -> None:
         self._workers().register(self._vllm_config, self._kv_config, kv_caches)
 
+    def handle_preemptions(self, kv_connector_metadata: KVConnectorMetadata) -> None:
+        """vLLM's first call in a step. Where it zeroes new blocks, it does so after this: then injection waits."""
+        if not self._kv_config.needs_kv_cache_zeroing:
+            assert isinstance(kv_connector_metadata, StepPlan)
+            self._workers().begin(kv_connector_metadata)
+
     def start_load_kv(self, forward_context: ForwardContext, **kwargs: Any) -> None:
         self._workers().before_forward(self._plan())
 

@@ -14,7 +14,8 @@ from inference.engine.paged import PagedCache, PagedLayer
 from memory.rope import Rotation
 from memory.tiers.arena import Arena
 
-LAYERS_EACH = 4
+LAYERS_EACH = 8
+INJECT_WARPS = 2
 COPY_PROGRAMS = 48
 COPY_CHUNK = 2048
 UPLOADS = 16
@@ -132,6 +133,7 @@ class FusedMover:
                 layers.count,
                 HALF=self.rotation.rotary_dim // 2,
                 NEOX=self.rotation.is_neox,
+                num_warps=INJECT_WARPS,
                 **constants,
             )
 

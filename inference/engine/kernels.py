@@ -71,6 +71,25 @@ def _to_cache(values, scale, FP8: tl.constexpr, dtype: tl.constexpr):
     return values.to(dtype)
 
 
+@triton.jit
+def _place(tables, table, position, block_stride, token_stride, TABLE_BLOCK: tl.constexpr, BLOCK: tl.constexpr):
+    """How far a token lies behind the first of its layer; negative in block 0, vLLM's null block."""
+    block_id = tl.load(tables + table + position // TABLE_BLOCK).to(tl.int64)
+    slot = block_id * TABLE_BLOCK + position % TABLE_BLOCK
+    return tl.where(block_id > 0, (slot // BLOCK) * block_stride + (slot % BLOCK) * token_stride, -1)
+
+
+@triton.jit
+def _scales(scales, layer, CACHE_FP8: tl.constexpr):
+    """What stored K and V of a layer are multiplied by."""
+    key_scale = 1.0
+    value_scale = 1.0
+    if CACHE_FP8 != 0:
+        key_scale = tl.load(scales + layer * 2)
+        value_scale = tl.load(scales + layer * 2 + 1)
+    return key_scale, value_scale
+
+
 @triton.jit(do_not_specialize=["count"])
 def inject_kernel(
     tokens,  # int32 [4, count]: row, moved, position, first entry of the request's block table
@@ -105,10 +124,8 @@ def inject_kernel(
     moved = tl.load(tokens + count + token)
     position = tl.load(tokens + 2 * count + token)
     table = tl.load(tokens + 3 * count + token)
-    block_id = tl.load(tables + table + position // TABLE_BLOCK).to(tl.int64)
-    if block_id > 0:  # block 0 is vLLM's null block: outside a sliding window
-        slot = block_id * TABLE_BLOCK + position % TABLE_BLOCK
-        place = (slot // BLOCK) * block_stride + (slot % BLOCK) * token_stride
+    place = _place(tables, table, position, block_stride, token_stride, TABLE_BLOCK, BLOCK)
+    if place >= 0:  # else it is outside a sliding window
         h = tl.arange(0, HEADS_PADDED)
         d = tl.arange(0, DIM_PADDED)
         mask = (h < HEADS)[:, None] & (d < DIM)[None, :]
@@ -129,11 +146,7 @@ def inject_kernel(
                 if CACHE_FP8 != 0:  # a computed key is one of the model's dtype before the cache's writer rounds it
                     turned = _round(turned, VALUES)
                 target = address.to(cache.dtype) + place + h[:, None] * head_stride + d[None, :]
-                key_scale = 1.0
-                value_scale = 1.0
-                if CACHE_FP8 != 0:
-                    key_scale = tl.load(scales + layer * 2)
-                    value_scale = tl.load(scales + layer * 2 + 1)
+                key_scale, value_scale = _scales(scales, layer, CACHE_FP8)
                 tl.store(target, _to_cache(turned, key_scale, CACHE_FP8, cache.dtype.element_ty), mask=mask)
                 tl.store(
                     target + value_offset, _to_cache(value, value_scale, CACHE_FP8, cache.dtype.element_ty), mask=mask
@@ -192,11 +205,10 @@ def read_kernel(
     token = tl.program_id(0)
     position = tl.load(tokens + token)
     table = tl.load(tokens + count + token)
-    slot = tl.load(tables + table + position // TABLE_BLOCK).to(tl.int64) * TABLE_BLOCK + position % TABLE_BLOCK
-    place = (slot // BLOCK) * block_stride + (slot % BLOCK) * token_stride
+    place = _place(tables, table, position, block_stride, token_stride, TABLE_BLOCK, BLOCK)
     h = tl.arange(0, HEADS_PADDED)
     d = tl.arange(0, DIM_PADDED)
-    mask = (h < HEADS)[:, None] & (d < DIM)[None, :]
+    mask = (h < HEADS)[:, None] & (d < DIM)[None, :] & (place >= 0)
     target = token.to(tl.int64) * row_stride
     for i in range(LAYERS_EACH):
         layer = tl.program_id(1) * LAYERS_EACH + i
@@ -205,11 +217,7 @@ def read_kernel(
             element = target + tl.load(layers + layer * 3 + 1)
             scale_at = target + tl.load(layers + layer * 3 + 2)
             source = address.to(cache.dtype) + place + h[:, None] * head_stride + d[None, :]
-            key_scale = 1.0
-            value_scale = 1.0
-            if CACHE_FP8 != 0:
-                key_scale = tl.load(scales + layer * 2)
-                value_scale = tl.load(scales + layer * 2 + 1)
+            key_scale, value_scale = _scales(scales, layer, CACHE_FP8)
             key = _from_cache(tl.load(source, mask=mask, other=0), key_scale, CACHE_FP8)
             value = _from_cache(tl.load(source + value_offset, mask=mask, other=0), value_scale, CACHE_FP8)
             if CACHE_FP8 != 0:

@@ -27,6 +27,7 @@ class WorkerHalf:
     def __init__(self, config: ConnectorConfig, shard: Shard) -> None:
         self.config, self.shard = config, shard
         self._report = WorkerReport()
+        self._begun: StepPlan | None = None
 
     def register(self, vllm_config: VllmConfig, kv_config: KVCacheConfig, caches: dict[str, torch.Tensor]) -> None:
         """Raises RotaryUnsupported or LayoutUnknown: this model's KV cannot be injected."""
@@ -44,12 +45,19 @@ class WorkerHalf:
         logger.info("%s moves %d bytes a token; %s rows beside the model, %s in host memory",
                     type(self.mover).__name__, plan.layout.row_bytes, plan.near_rows, plan.far_rows)  # fmt: skip
 
-    def before_forward(self, plan: StepPlan) -> None:
+    def begin(self, plan: StepPlan) -> None:
+        """Inject, once a plan. Early in a step, so that a GPU does it while the step's inputs are prepared."""
+        if plan is self._begun:
+            return
+        self._begun = plan
         if len(plan.erase_near):
             self.near.erase(row_numbers(plan.erase_near, self.near.rows.device))
         if self.far is not None and len(plan.erase_far):
             self.far.erase(row_numbers(plan.erase_far, self.far.rows.device))
         self.mover.inject(plan.inject)
+
+    def before_forward(self, plan: StepPlan) -> None:
+        self.begin(plan)
         self.loader.load(plan.load)
 
     def after_forward(self, plan: StepPlan) -> None:

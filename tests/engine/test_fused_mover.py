@@ -78,7 +78,13 @@ def worker(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
     sizes = {"host_bytes": 64 << 20, "gpu_bytes": 64 << 20, "row_dtype": row_dtype, "fingerprint": "f"}
     transfer = KVTransferConfig(**kv_transfer({"store": str(tmp_path / "blobs"), **sizes}))
     engine: dict[str, Any] = {"load_format": "dummy", "skip_tokenizer_init": True, "enforce_eager": True}
-    engine |= {"gpu_memory_utilization": 0.1, "max_model_len": 4096, "kv_transfer_config": transfer, **arguments}
+    engine |= {
+        "gpu_memory_utilization": 0.1,
+        "kv_cache_memory_bytes": 1 << 30,
+        "max_model_len": 4096,
+        "kv_transfer_config": transfer,
+        **arguments,
+    }
     llm = LLM(str(tmp_path), **engine)
     connector: Any = get_kv_transfer_group()
     yield connector._worker

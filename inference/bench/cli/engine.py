@@ -1,7 +1,9 @@
 """`manage.py bench engine`: TTFT without HTTP."""
 
+import fcntl
 from argparse import ArgumentParser, BooleanOptionalAction
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -51,6 +53,10 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="schedule a step while the last one runs (vLLM's choice)",
     )
     parser.add_argument("--gpu-memory-utilization", type=float, default=0.8, help="vLLM's share beside the arena")
+    parser.add_argument("--kv-cache-gib", type=at_least(1), help="vLLM's cache beside the arena, instead of a share")
+    parser.add_argument(
+        "--turn", type=Path, metavar="FILE", help="measure only while holding this lock: engines may start side by side"
+    )
     parser.add_argument("--again", action="store_true", help="also what the JSON file has already")
     add_json(parser)
 
@@ -69,7 +75,7 @@ def run(options: Mapping[str, Any], console: Console) -> None:
         return
     with TemporaryDirectory(prefix="bench-blobs-", dir=home) as store:
         asked = _engine_settings(shape, folder, Path(store), ks, options)
-        with InProcessEngine(asked) as engine:
+        with InProcessEngine(asked) as engine, turn(options["turn"]):
             rows = _measure(engine, shape, ks, tiers, common | engine.facts, options, results, console)
     console.print(latency_table(rows))
 
@@ -101,6 +107,17 @@ def _measure(
     return rows
 
 
+@contextmanager
+def turn(lock: Path | None) -> Iterator[None]:
+    """Alone among the processes that name the same file; None: at once."""
+    if lock is None:
+        yield
+        return
+    with lock.open("a") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        yield
+
+
 def _is_measured(results: ResultFile | None, common: Row, k: int, tiers: list[str], options: Mapping[str, Any]) -> bool:
     """Whether every mode and tier at this k stands in the file with enough samples."""
     if results is None:
@@ -113,6 +130,9 @@ def _is_measured(results: ResultFile | None, common: Row, k: int, tiers: list[st
 def _engine_settings(
     shape: Shape, folder: Path, store: Path, ks: list[int], options: Mapping[str, Any]
 ) -> EngineSettings:
+    arguments = {name: options[name] for name in ("block_size", "async_scheduling") if options[name] is not None}
+    if options["kv_cache_gib"]:
+        arguments["kv_cache_memory_bytes"] = options["kv_cache_gib"] << 30
     room = max(LEAST_ARENA, int(pool_tokens(ks) * shape.kv_bytes_per_token * ARENA_SLACK))
     return EngineSettings(
         model=folder,
@@ -124,5 +144,5 @@ def _engine_settings(
         random_weights=options["shape"] != DEMO,
         cudagraph=options["cudagraph"],
         gpu_memory_utilization=options["gpu_memory_utilization"],
-        arguments={name: options[name] for name in ("block_size", "async_scheduling") if options[name] is not None},
+        arguments=arguments,
     )
