@@ -8,7 +8,7 @@ from uuid import UUID
 from django.contrib.auth.models import User
 from facts.models import Encoding, Fact
 from facts.scopes import Scopes
-from facts.services import Message, encoding_mark_ready, encoding_start, facts_add
+from facts.services import MadeBlob, Message, encoding_start, encodings_mark_ready, facts_add
 from tenants.models import Tenant
 from tenants.services import membership_set, tenant_create
 
@@ -56,13 +56,11 @@ def encode_fact(
 
 def mark_ready(encoding: Encoding, fact: Fact, *, context: Sequence[Fact] = ()) -> bool:
     hashes: dict[UUID, str] = {earlier.pk: earlier.hash for earlier in context}
-    return encoding_mark_ready(
-        encoding=encoding,
-        key=blob_key_of(f"{fact.pk} {fact.text} {sorted(hashes.values())}"),
-        digest="d" * 32,
-        tokens=9,
-        bytes=4096,
-        context_fact_ids=list(hashes),
-        context_hashes=hashes,
-        fact_hash=fact.hash,
-    )
+    key = blob_key_of(f"{fact.pk} {fact.text} {sorted(hashes.values())}")
+    return serve(MadeBlob(encoding, key, "d" * 32, tokens=9, bytes=4096, fact_hash=fact.hash, context=hashes))
+
+
+def serve(blob: MadeBlob) -> bool:
+    """Whether it is served from here on."""
+    encoding = blob.encoding
+    return bool(encodings_mark_ready(tenant=encoding.tenant, owner_id=encoding.owner_id, blobs=[blob]))

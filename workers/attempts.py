@@ -10,7 +10,7 @@ from django.core.exceptions import ObjectDoesNotExist
 from facts.errors import FactGoneError
 
 from workers.blobs import BlobMissing
-from workers.engine import EngineBroke, EngineDown
+from workers.port import EngineBroke, EngineDown
 
 MAX_FAILURES = 5
 MAX_RETRIES = 8

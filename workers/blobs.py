@@ -1,13 +1,14 @@
 """The blobs of an engine and its store, as a worker sees them."""
 
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from memory.blob import BlobInfo
 from memory.encoding import PlannedSegment
 from memory.store import BlobStore
-from workers.engine import EngineAway, EngineClient, EngineDown
+from workers.engine import EngineClient
+from workers.port import EngineAway, EngineDown
 
 WAIT_SECONDS = 10.0
 FIRST_PAUSE, LONGEST_PAUSE = 0.01, 0.2
@@ -38,14 +39,18 @@ class Blobs:
             return None
         return info
 
-    def wait_for(self, segment: PlannedSegment, fingerprint: str, seconds: float = WAIT_SECONDS) -> BlobInfo:
-        """Raises BlobMissing."""
+    def wait_for(
+        self, segments: Sequence[PlannedSegment], fingerprint: str, seconds: float = WAIT_SECONDS
+    ) -> dict[str, BlobInfo]:
+        """Those that came in time, by key."""
         until, pause = time.monotonic() + seconds, FIRST_PAUSE
+        found: dict[str, BlobInfo] = {}
         while True:
-            if info := self.find(segment, fingerprint):
-                return info
-            if time.monotonic() >= until:
-                raise BlobMissing(f"no blob {segment.key} after {seconds:.0f} seconds")
+            for segment in segments:
+                if segment.key not in found and (info := self.find(segment, fingerprint)):
+                    found[segment.key] = info
+            if len(found) == len(segments) or time.monotonic() >= until:
+                return found
             time.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE)
 

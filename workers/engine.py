@@ -9,27 +9,12 @@ import httpx
 
 from memory.contracts import MAX_ITEMS, DropParams, EncodeParams, MoveParams, PromoteParams, Segment
 from workers.metrics import EngineMetrics, parse_metrics
+from workers.port import EngineAway, EngineBroke, EngineDown, EngineRefused
 
 CONNECT_SECONDS = 2.0
 ANSWER_SECONDS = 120.0
 ENCODE_PRIORITY = 10  # higher numbers wait for lower ones: chats go first
 REFUSALS = (400, 413, 422)
-
-
-class EngineDown(Exception):
-    """It cannot be asked now: not running, starting, busy, or not ours. Nothing is wrong with the request."""
-
-
-class EngineAway(EngineDown):
-    """Nothing listens there, so nothing is resident there either."""
-
-
-class EngineBroke(Exception):
-    """It failed while it worked on this request, perhaps because of it."""
-
-
-class EngineRefused(Exception):
-    """It will never take this request; the message is its reason."""
 
 
 @dataclass(frozen=True, slots=True)

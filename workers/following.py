@@ -12,7 +12,8 @@ from usage.selectors import activity_seen_until, owners_to_move, owners_to_promo
 from usage.services import owner_activity_note, owners_moved, owners_promoted
 
 from memory.contracts import MAX_ITEMS, Segment
-from workers.engine import EngineBroke, EngineClient, EngineDown
+from workers.engine import EngineClient
+from workers.port import EngineBroke, EngineDown
 
 OWNERS = 100
 LATE = timedelta(minutes=2)  # records and facts carry the time before they were committed

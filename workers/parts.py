@@ -7,6 +7,7 @@ from memory.store import BlobStore
 from workers.blobs import Blobs
 from workers.encoder import Encoder
 from workers.engine import EngineClient
+from workers.local import local_encoder
 from workers.model import encoding_model
 
 
@@ -21,4 +22,5 @@ def blobs() -> Blobs:
 
 
 def encoder() -> Encoder:
-    return Encoder(encoding_model(), blobs())
+    parts = blobs()
+    return Encoder(encoding_model(), parts, local_encoder() if settings.ENV.encoder == "local" else parts.engine)

@@ -6,7 +6,8 @@ from datetime import datetime, timedelta
 from django.utils import timezone
 from usage.services import TierSampleData, tier_samples_delete, tier_samples_write
 
-from workers.engine import EngineBroke, EngineClient, EngineDown
+from workers.engine import EngineClient
+from workers.port import EngineBroke, EngineDown
 
 KEPT = timedelta(days=90)
 

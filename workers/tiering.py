@@ -9,9 +9,9 @@ from tenants.selectors import tenant_by_id
 from workers.attempts import try_later
 from workers.auditing import audit_all
 from workers.dropping import drop_stale_blobs
-from workers.engine import EngineBroke, EngineDown
 from workers.following import follow
 from workers.parts import blobs
+from workers.port import EngineBroke, EngineDown
 from workers.sampling import sample
 
 

@@ -8,6 +8,13 @@ from vllm.config import VllmConfig
 from vllm.model_executor.models.utils import extract_layer_index
 from vllm.v1.kv_cache_interface import KVCacheConfig
 
+try:
+    from vllm.exceptions import VLLMClientError
+except ImportError:  # early releases raise ValueError alone
+    REFUSALS: tuple[type[Exception], ...] = (ValueError,)
+else:
+    REFUSALS = (ValueError, VLLMClientError)
+
 
 def layer_order(names: Iterable[str]) -> list[str]:
     """Layer names in model order."""

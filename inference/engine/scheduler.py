@@ -240,7 +240,8 @@ class SchedulerHalf:
             if not all(group.still_holds(span.start, span.end, ids, computed) for group, ids in pairs):
                 continue  # a sliding window has moved on: whoever asked finds no blob
             segment = Segment(span.key, span.end - span.start, digest)
-            near, far = self.residency.targets(segment, encoding.tenant)
+            keeps = self.config.keeps_encoded
+            near, far = self.residency.targets(segment, encoding.tenant) if keeps else (None, None)
             plans.append(EncodePlan(span.key, digest, span.start, span.end, encoding.block_ids, near, far))
         return plans
 

@@ -27,7 +27,7 @@ from inference.gateway.runtime import Runtime
 from inference.gateway.sanitize import ask_for_usage, client_body
 from inference.gateway.snapshot import Entry, Snapshot
 from memory.contracts import InjectParams, Segment
-from memory.encoding import strategy_name
+from memory.encoding import strategy_name, text_tail
 from memory.keys import SaltKind, cache_salt
 from memory.prompt.messages import is_text_only, last_user_text
 
@@ -75,7 +75,8 @@ def plan_memory(
         if prompt.template_kwargs:
             body["chat_template_kwargs"] = {**(body.get("chat_template_kwargs") or {}), **prompt.template_kwargs}
         if options.mode == "auto" and runtime.may_inject and is_text_only(messages):
-            segments = injectable_segments(runtime, prompt, snapshot.header)
+            tail = text_tail(tenant.strategy)
+            segments = injectable_segments(runtime, prompt, snapshot.header, text_tail=tail)
     if segments:
         body["kv_transfer_params"] = InjectParams(str(tenant.pk), segments).to_params() | known_tokens(body, prompt)
     owner_key = f"{scopes.owner_kind}/{scopes.owner_name}"

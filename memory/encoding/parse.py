@@ -19,11 +19,11 @@ def parse_strategy(text: str) -> ContextStrategy:
 
 
 def text_tail(text: str) -> int:
-    """How many of the best facts are served as text, of which the strategy's own name says nothing.
-
-    Raises ValueError as parse_strategy does.
-    """
-    return _parts(text)[1].get("tail", 0)
+    """How many of the best facts are served as text, of which the strategy's own name says nothing; 0 if unknown."""
+    try:
+        return _parts(text)[1].get("tail", 0)
+    except ValueError:
+        return 0
 
 
 def strategy_name(text: str) -> str:

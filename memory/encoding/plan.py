@@ -1,4 +1,4 @@
-"""From a fact and its context to the tokens, spans and keys of one encode request."""
+"""From facts and their context to the tokens, spans and keys of one encode request."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -44,14 +44,15 @@ class PlannedSegment:
 
 @dataclass(frozen=True, slots=True)
 class EncodingPlan:
-    """`header` is None where the strategy has none before its context, `line` when only the header is encoded.
+    """Of the context the last `context_lines` are in `token_ids`; `lines` is empty when only the header is encoded.
 
-    Of the context the last `context_lines` are in `token_ids`.
+    Each line is encoded behind all that stands before it: header, context, the lines before. `header` is None where
+    the strategy has none before its context.
     """
 
     token_ids: list[int]
     header: PlannedSegment | None
-    line: PlannedSegment | None = None
+    lines: tuple[PlannedSegment, ...] = ()
     context_lines: int = 0
 
 
@@ -60,24 +61,31 @@ def plan_encoding(
     *,
     keys: KeySpace,
     context_lines: Sequence[str],
-    line: str,
+    lines: Sequence[str],
     max_tokens: int,
+    pass_tokens: int | None = None,
     has_header: bool = True,
 ) -> EncodingPlan:
-    """Lines come from `ChatTemplate.line` and `turn_line`, the best last; the farthest are left out until `max_tokens`
-    are enough.
+    """Lines come from `ChatTemplate.line`, in a context also from `turn_line`: context, the best last, and at least one
+    line to encode.
 
-    Raises PromptTooLong.
+    The first line is always encoded, the farthest context left out until `max_tokens` are enough for it. Lines behind
+    it are encoded in the same pass as long as it has no more than `pass_tokens`. Raises PromptTooLong.
     """
-    kept = list(context_lines)
-    prompt = encode_prompt(template, kept, line, has_header=has_header)
-    while len(prompt.token_ids) > max_tokens:
-        if not kept:
+    context, taken = list(context_lines), list(lines)
+    shared = min(max_tokens, max_tokens if pass_tokens is None else pass_tokens)
+    prompt = encode_prompt(template, context, taken, has_header=has_header)
+    while len(prompt.token_ids) > (max_tokens if len(taken) == 1 else shared):
+        if len(taken) > 1:
+            del taken[max(1, sum(span.end <= shared for span in prompt.lines)) :]
+        elif context:
+            del context[: _surplus_lines(prompt, max_tokens)]
+        else:
             raise PromptTooLong(f"{len(prompt.token_ids)} tokens with the header, the model takes {max_tokens}")
-        del kept[: _surplus_lines(prompt, max_tokens)]
-        prompt = encode_prompt(template, kept, line, has_header=has_header)
+        prompt = encode_prompt(template, context, taken, has_header=has_header)
     header = _segment(prompt.token_ids, prompt.header, keys) if has_header else None
-    return EncodingPlan(prompt.token_ids, header, _segment(prompt.token_ids, prompt.line, keys), len(kept))
+    segments = tuple(_segment(prompt.token_ids, span, keys) for span in prompt.lines)
+    return EncodingPlan(prompt.token_ids, header, segments, len(context))
 
 
 def plan_header(template: ChatTemplate, *, keys: KeySpace) -> EncodingPlan:

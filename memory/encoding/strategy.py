@@ -20,6 +20,8 @@ class ContextStrategy(ABC):
 
     kind: ClassVar[str]
     version: ClassVar[int]
+    packs: ClassVar[bool] = False
+    """Whether facts that follow each other may share a pass: their context is then all that stands before them."""
     has_header: ClassVar[bool] = True
     looks_ahead: ClassVar[bool] = False
     """Whether facts stored later are candidates too: those there are when the fact is encoded."""
@@ -61,10 +63,11 @@ class Turns(ContextStrategy):
 
 
 class Window(ContextStrategy):
-    """The n preceding facts."""
+    """The preceding facts: n before the first of a pass, and more before the others of it."""
 
     kind = "window"
-    version = 1
+    version = 2
+    packs = True
 
     def choose(self, vector: Vector | None, candidates: Sequence[Vector | None]) -> list[int]:
         return _latest(range(len(candidates)), self.n)

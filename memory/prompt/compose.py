@@ -60,8 +60,8 @@ class EncodePrompt:
 
     token_ids: list[int]
     header: TokenSpan
-    context: tuple[TokenSpan, ...]
-    line: TokenSpan
+    context: tuple[TokenSpan, ...] = ()
+    lines: tuple[TokenSpan, ...] = ()
 
 
 def compose_prompt(
@@ -91,19 +91,20 @@ def compose_prompt(
 
 
 def encode_prompt(
-    template: ChatTemplate, context_lines: Sequence[str], line: str, *, has_header: bool = True
+    template: ChatTemplate, context_lines: Sequence[str], lines: Sequence[str], *, has_header: bool = True
 ) -> EncodePrompt:
-    """The tokens a fact is encoded from: the encoding header where there is one, its context, the fact."""
-    lines, start = [*context_lines, line], template.header if has_header else ""
-    tokens = tokenize(template.tokenizer, f"{start}{''.join(lines)}{CLOSING_LINE}")
-    header, *spans = _line_spans(tokens, start, lines)
-    return EncodePrompt(tokens.ids[: spans[-1].end], header, tuple(spans[:-1]), spans[-1])
+    """The tokens facts are encoded from: the encoding header where there is one, context, at least one fact."""
+    block, start = [*context_lines, *lines], template.header if has_header else ""
+    tokens = tokenize(template.tokenizer, f"{start}{''.join(block)}{CLOSING_LINE}")
+    header, *spans = _line_spans(tokens, start, block)
+    count = len(context_lines)
+    return EncodePrompt(tokens.ids[: spans[-1].end], header, tuple(spans[:count]), tuple(spans[count:]))
 
 
 def header_prompt(template: ChatTemplate) -> EncodePrompt:
-    """The tokens an owner's header is encoded from; `line` is the header itself."""
-    header = encode_prompt(template, (), ANY_LINE)
-    return EncodePrompt(header.header.of(header.token_ids), header.header, (), header.header)
+    """The tokens an owner's header is encoded from."""
+    prompt = encode_prompt(template, (), [ANY_LINE])
+    return EncodePrompt(prompt.header.of(prompt.token_ids), prompt.header)
 
 
 def _line_spans(tokens: TokenizedText, header: str, lines: Sequence[str]) -> tuple[TokenSpan, ...]:

@@ -28,6 +28,8 @@ app.conf.update(
     broker_connection_retry_on_startup=True,
     broker_transport_options={"visibility_timeout": 600, "socket_connect_timeout": 1, "socket_timeout": 30},
     imports=["workers.tasks"],
+    # A local engine belongs to a whole worker, and CUDA does not survive a fork.
+    worker_pool="threads" if settings.ENV.encoder == "local" else "prefork",
     # Expired when the next one comes, so that they do not pile up; not in the queue of what they look for.
     beat_schedule={
         "sweep": {

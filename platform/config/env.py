@@ -6,6 +6,7 @@ import hmac
 import os
 import re
 import secrets
+import shlex
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -16,7 +17,11 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 ROOT = Path(__file__).resolve().parents[2]
 PREFIX = "INFERSCALE_"
-STRATEGY = re.compile(r"(neighbours|window)\(\d{1,3}\)")
+# As memory.encoding reads it, which needs numpy.
+STRATEGY = re.compile(
+    r"(?:turns\(\d{1,3}\)|(?:neighbours|nearest|window)\(\d{1,3}\)(?:\+turns\(\d{1,3}\))?)(?:\+tail\(\d{1,3}\))?"
+)
+STRATEGY_FORMS = "neighbours(n), nearest(n), window(n) or turns(n), with +turns(n) or +tail(n) if wanted"
 SECRET_FIELDS = ("database_url", "redis_url", "secret_key")
 
 
@@ -71,8 +76,17 @@ class Environment(BaseSettings):
         3600, ge=60, description="an owner without chat or new fact for so long has its blobs moved to disk, in seconds"
     )
     strategy: str = Field("neighbours(16)", description="default context strategy of new tenants")
-    encoder: Literal["engine"] = Field("engine", description="who encodes facts")
+    encoder: Literal["engine", "local"] = Field(
+        "engine", description="who encodes facts; local: a vLLM of the worker's own, on a device that it has to itself"
+    )
+    encoder_devices: str = Field(
+        "", description="CUDA_VISIBLE_DEVICES of the local encoder that `manage.py up` starts; empty: as it is"
+    )
+    encoder_flags: str = Field("", description="vLLM's own flags for the local encoder, such as --max-model-len 8192")
     encode_max_in_flight: int = Field(2, ge=1, le=256, description="encode requests in the engine at a time")
+    encode_tokens: int = Field(
+        2048, ge=64, le=1 << 20, description="prompt tokens of an encode request in which several facts share a pass"
+    )
     top_k: int = Field(50, ge=1, le=1000, description="facts a chat uses at most")
     user_field_enables_memory: bool = Field(
         True, description="default of new keys: OpenAI's user field alone turns memory on"
@@ -103,6 +117,15 @@ class Environment(BaseSettings):
             raise ValueError("must be an http:// or https:// URL")
         return value
 
+    @field_validator("encoder_flags")
+    @classmethod
+    def _check_flags(cls, value: str) -> str:
+        try:
+            shlex.split(value)
+        except ValueError as error:
+            raise ValueError(f"cannot be split as a shell would: {error}") from error
+        return value
+
     @field_validator("database_url")
     @classmethod
     def _check_database(cls, value: str) -> str:
@@ -121,7 +144,7 @@ class Environment(BaseSettings):
     @classmethod
     def _check_strategy(cls, value: str) -> str:
         if not STRATEGY.fullmatch(value):
-            raise ValueError("must be neighbours(n) or window(n)")
+            raise ValueError(f"must be {STRATEGY_FORMS}")
         return value
 
     @property

@@ -2,13 +2,16 @@
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from config.env import ROOT, Environment, variable
 from config.probes import answers, has_checked_itself, log_has, port_is_free
 from config.supervisor import Child, ChildError, Supervisor
 
-QUEUES = ("encode", "tiering", "extract", "default")
+ENCODE = "encode"
+QUEUES = ("tiering", "extract", "default")
+LOCAL_PASSES = 4  # in the local engine at a time: some wait for disk and database while others compute
 DJANGO = {"DJANGO_SETTINGS_MODULE": "config.settings"}
 
 
@@ -21,10 +24,29 @@ def web(env: Environment) -> Child:
 def worker(env: Environment, supervisor: Supervisor) -> Child:
     """Beat runs inside, which is right for the one worker of one machine."""
     beat = ("--beat", "--schedule", str(env.home / "beat-schedule"))
-    size = ("--concurrency", str(env.encode_max_in_flight))
-    options = ("--queues", ",".join(QUEUES), *size, *beat, "--loglevel", "INFO", "--without-mingle", "--without-gossip")
-    command = (sys.executable, "-m", "celery", "-A", "config", "worker", *options)
-    return Child("worker", command, log_has(supervisor.log("worker"), " ready."), 120, DJANGO)
+    queues = QUEUES if env.encoder == "local" else (ENCODE, *QUEUES)
+    return _celery("worker", queues, env.encode_max_in_flight, supervisor, *beat, ready_seconds=120)
+
+
+def encoder(env: Environment, supervisor: Supervisor) -> Child:
+    """The worker that has an engine of its own. It is ready once that engine passed its golden check."""
+    child = _celery("encoder", (ENCODE,), LOCAL_PASSES, supervisor, ready_seconds=600)
+    devices = {"CUDA_VISIBLE_DEVICES": env.encoder_devices} if env.encoder_devices else {}
+    return replace(child, environment={**child.environment, **devices})
+
+
+def workers(env: Environment, supervisor: Supervisor) -> list[Child]:
+    """All that run tasks."""
+    return [worker(env, supervisor), *([encoder(env, supervisor)] if env.encoder == "local" else [])]
+
+
+def _celery(
+    name: str, queues: Sequence[str], concurrency: int, supervisor: Supervisor, *options: str, ready_seconds: float
+) -> Child:
+    where = ("--hostname", f"{name}@%h", "--queues", ",".join(queues), "--concurrency", str(concurrency))
+    common = ("--loglevel", "INFO", "--without-mingle", "--without-gossip")
+    command = (sys.executable, "-m", "celery", "-A", "config", "worker", *where, *options, *common)
+    return Child(name, command, log_has(supervisor.log(name), " ready."), ready_seconds, DJANGO)
 
 
 def engine(env: Environment, *options: str) -> Child:
@@ -49,15 +71,16 @@ def check_ports(env: Environment) -> None:
 
 
 def start_all(env: Environment, supervisor: Supervisor, stop: threading.Event) -> Iterator[str]:
-    """Starts web, worker and engine at once; their names as they become ready, up to when `stop` is set.
+    """Starts web, workers and engine at once; their names as they become ready, up to when `stop` is set.
 
     Raises ChildError.
     """
     check_ports(env)
-    for child in (engine(env), worker(env, supervisor), web(env)):
+    children = [web(env), *workers(env, supervisor), engine(env)]
+    for child in reversed(children):
         supervisor.start(child)
-    for name in ("web", "worker", "engine"):
-        supervisor.wait_ready(name, stop)
+    for child in children:
+        supervisor.wait_ready(child.name, stop)
         if stop.is_set():
             return
-        yield name
+        yield child.name

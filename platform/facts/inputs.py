@@ -1,11 +1,13 @@
 """What services take and give."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
 from typing import Final, Literal
+from uuid import UUID
 
-from facts.models import Event, Fact
+from facts.models import Encoding, Event, Fact
 
 
 class Unset(Enum):
@@ -51,3 +53,27 @@ class AddResult:
 class DeleteResult:
     event: Event
     count: int
+
+
+@dataclass(frozen=True, slots=True)
+class ComingBlob:
+    """What an encoding's blob will be called, and the facts and turns it will be computed behind."""
+
+    encoding: Encoding
+    key: str
+    context: Sequence[UUID] = ()
+    turns: Sequence[UUID] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MadeBlob:
+    """An encoding's blob in the store: what it was computed from. `context`: hashes of the texts it stands behind."""
+
+    encoding: Encoding
+    key: str
+    digest: str
+    tokens: int
+    bytes: int
+    fact_hash: str = ""
+    context: Mapping[UUID, str] = field(default_factory=dict)
+    turns: Sequence[UUID] = ()

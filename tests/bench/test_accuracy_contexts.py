@@ -35,7 +35,7 @@ def conversation(tmp_path_factory: pytest.TempPathFactory) -> Conversation:
 @pytest.fixture(scope="module")
 def prompts(template: ChatTemplate, conversation: Conversation) -> ConversationPrompts:
     vectors = unit(*FACT_ANGLES), unit(100, 0, 0)
-    return ConversationPrompts(conversation, template, *vectors, fingerprint="model", max_tokens=2048)
+    return ConversationPrompts(conversation, template, *vectors, fingerprint="model", max_tokens=2048, pass_tokens=4096)
 
 
 def facts(prompts: ConversationPrompts, *places: int) -> str:
@@ -59,8 +59,6 @@ LAST_TURN = "Mira: Does she still play the cello?\n"
         ("neighbours(2)", True, "", (1, 2)),
         ("nearest(2)", True, "", (2, 4)),
         ("nearest(16)", True, "", (0, 1, 5, 2, 4)),
-        ("window(2)", True, "", (1, 2)),
-        ("window(16)", True, "", (0, 1, 2)),
         ("neighbours(1)+turns(3)", True, TURNS + LAST_TURN, (2,)),
         ("nearest(1)+turns(1)+tail(2)", True, LAST_TURN, (4,)),
     ],
@@ -70,13 +68,32 @@ def test_the_contexts_tokens(
 ) -> None:
     header = prompts.template.header if has_header else ""
     before = f"{header}{turns}{facts(prompts, *places)}"
-    plan = prompts.encoded(parse_strategy(strategy)).facts[3]
+    plan = prompts.encoded(parse_strategy(strategy)).passes[3]
     encode = prompts.template.tokenizer.encode
-    assert plan.line
     assert plan.token_ids == encode(before + facts(prompts, 3), add_special_tokens=False)
-    assert plan.token_ids[: plan.line.start] == encode(before, add_special_tokens=False)
+    assert plan.token_ids[: plan.lines[0].start] == encode(before, add_special_tokens=False)
     assert (plan.header is not None) == has_header
     assert before.startswith(f"<|im_start|>system\n{'Below is'}") == has_header
+
+
+@pytest.mark.parametrize(("pass_tokens", "runs"), [(4096, [6]), (120, [2, 2, 2]), (1, [1, 1, 1, 1, 1, 1])])
+def test_a_window_is_encoded_in_passes_as_workers_do(
+    template: ChatTemplate, conversation: Conversation, pass_tokens: int, runs: list[int]
+) -> None:
+    vectors = unit(*FACT_ANGLES), unit(0, 0, 0)
+    prompts = ConversationPrompts(
+        conversation, template, *vectors, fingerprint="model", max_tokens=2048, pass_tokens=pass_tokens
+    )
+    encoded = prompts.encoded(parse_strategy("window(1)"))
+    assert [len(plan.lines) for plan in encoded.passes] == runs
+    assert encoded.facts == 6
+    assert len(encoded.segments) == 7
+    start = 0
+    for plan, count in zip(encoded.passes, runs, strict=True):
+        places = range(max(0, start - 1), start + count)
+        text = f"{template.header}{facts(prompts, *places)}"
+        assert plan.token_ids == template.tokenizer.encode(text, add_special_tokens=False)
+        start += count
 
 
 def test_each_strategys_blobs_are_its_own(prompts: ConversationPrompts) -> None:
@@ -113,7 +130,13 @@ def test_injection_covers_header_and_facts_up_to_the_tail(
 
 def test_a_fact_encoded_as_other_tokens_is_told(template: ChatTemplate, conversation: Conversation) -> None:
     prompts = ConversationPrompts(
-        conversation, template, unit(*FACT_ANGLES), unit(0, 0, 0), fingerprint="model", max_tokens=2048
+        conversation,
+        template,
+        unit(*FACT_ANGLES),
+        unit(0, 0, 0),
+        fingerprint="model",
+        max_tokens=2048,
+        pass_tokens=4096,
     )
     mode = parse_modes("neighbours(2)")[1]
     assert mode.strategy
@@ -125,7 +148,7 @@ def test_a_fact_encoded_as_other_tokens_is_told(template: ChatTemplate, conversa
 
 def test_a_prompt_beyond_the_engines_length_is_told(template: ChatTemplate, conversation: Conversation) -> None:
     prompts = ConversationPrompts(
-        conversation, template, unit(*FACT_ANGLES), unit(0, 0, 0), fingerprint="model", max_tokens=100
+        conversation, template, unit(*FACT_ANGLES), unit(0, 0, 0), fingerprint="model", max_tokens=100, pass_tokens=4096
     )
     with pytest.raises(BenchError, match="the engine takes 100"):
         prompts.prompt(0, 6)

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from inference.engine.server import kv_transfer
 from memory.contracts import EncodeParams, InjectParams, Segment, Span
 from memory.digest import token_digest
@@ -153,3 +155,11 @@ def wait_until_written(blobs: BlobStore, keys: Sequence[str]) -> None:
     while not all(blobs.verify(key) for key in keys):
         assert time.monotonic() < deadline, "blobs were not written"
         time.sleep(0.05)
+
+
+def assert_same(found: torch.Tensor, expected: torch.Tensor) -> None:
+    """Bit for bit; where a matrix product's rows depend on how many there are (AMX), as near as that allows."""
+    if not torch.cpu.get_capabilities().get("amx_bf16"):
+        assert torch.equal(found, expected)
+    error = (found.float() - expected.float()).abs()
+    assert float(error.mean()) < 0.02 * float(expected.float().abs().mean())

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from memory.store import BlobStore
-from tests.engine.harness import Answer, Engine, Prompt, wait_until_written
+from tests.engine.harness import Answer, Engine, Prompt, assert_same, wait_until_written
 
 pytestmark = pytest.mark.engine
 
@@ -46,14 +46,6 @@ def rows(store: Path, prompt: Prompt) -> torch.Tensor:
     blobs = BlobStore(store)
     wait_until_written(blobs, prompt.keys)
     return torch.cat([blob.rows for key in prompt.keys if (blob := blobs.read(key))])
-
-
-def assert_same(found: torch.Tensor, expected: torch.Tensor) -> None:
-    """Bit for bit; where a matrix product's rows depend on how many there are (AMX), as near as that allows."""
-    if not torch.cpu.get_capabilities().get("amx_bf16"):
-        assert torch.equal(found, expected)
-    error = (found.float() - expected.float()).abs()
-    assert float(error.mean()) < 0.02 * float(expected.float().abs().mean())
 
 
 def test_a_restarted_engine_injects_without_encoding(small: Engine, before: Before) -> None:

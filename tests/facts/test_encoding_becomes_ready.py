@@ -2,10 +2,17 @@ import pytest
 from facts.errors import FactGoneError
 from facts.models import Encoding, Fact
 from facts.selectors import header_encoding
-from facts.services import encoding_mark_failed, encoding_mark_ready, encoding_start, fact_delete, fact_update
+from facts.services import (
+    MadeBlob,
+    encoding_mark_failed,
+    encoding_start,
+    encodings_mark_ready,
+    fact_delete,
+    fact_update,
+)
 from tenants.models import Tenant
 
-from tests.factories import FINGERPRINT, STRATEGY, add_facts, blob_key_of, encode_fact, mark_ready
+from tests.factories import FINGERPRINT, STRATEGY, add_facts, blob_key_of, encode_fact, mark_ready, serve
 
 
 def start(fact: Fact) -> Encoding:
@@ -58,18 +65,34 @@ def test_a_context_fact_changed_meanwhile_loses_the_encoding(tenant: Tenant, cha
     assert (encoding.state, encoding.key) == ("pending", "")
 
 
-def test_context_without_its_hash_is_lost(tenant: Tenant) -> None:
-    first, second = add_facts(tenant, "first", "second")
-    assert not encoding_mark_ready(
-        encoding=start(second),
-        key=blob_key_of("x"),
-        digest="",
-        tokens=1,
-        bytes=1,
-        context_fact_ids=[first.pk],
-        context_hashes={},
-        fact_hash=second.hash,
-    )
+def test_of_several_blobs_those_that_nothing_changed_are_served(tenant: Tenant) -> None:
+    first, second, third, fourth = add_facts(tenant, "first", "second", "third", "fourth")
+    runs = [(first, []), (second, [first]), (third, [first, second]), (fourth, [first, second, third])]
+    made = [
+        MadeBlob(
+            start(fact),
+            blob_key_of(fact.text),
+            "d" * 32,
+            tokens=9,
+            bytes=4096,
+            fact_hash=fact.hash,
+            context={earlier.pk: earlier.hash for earlier in context},
+        )
+        for fact, context in runs
+    ]
+    fact_update(fact=third, text="changed")
+    served = encodings_mark_ready(tenant=tenant, owner_id=first.owner_id, blobs=made)
+    assert served == {blob.encoding.pk for blob in made[:2]}
+    assert list(Encoding.objects.order_by("pk").values_list("state", flat=True)) == [
+        "ready",
+        "ready",
+        "stale",
+        "pending",
+    ]
+    first.owner.refresh_from_db()
+    for fact in (first, second):
+        fact.refresh_from_db()
+        assert fact.seq == first.owner.change_seq
 
 
 def test_the_second_worker_with_the_same_blob_wins_too_and_with_another_loses(tenant: Tenant) -> None:
@@ -101,7 +124,7 @@ def test_an_owner_has_one_encoding_header(tenant: Tenant) -> None:
     encoding = encoding_start(fact_or_owner=owner, fingerprint=FINGERPRINT, strategy=STRATEGY)
     assert encoding_start(fact_or_owner=owner, fingerprint=FINGERPRINT, strategy=STRATEGY).pk == encoding.pk
     assert header_encoding(owner_id=owner.pk, fingerprint=FINGERPRINT, strategy=STRATEGY) is None
-    assert encoding_mark_ready(encoding=encoding, key=blob_key_of("h"), digest="d" * 32, tokens=20, bytes=10)
+    assert serve(MadeBlob(encoding, blob_key_of("h"), "d" * 32, tokens=20, bytes=10))
     found = header_encoding(owner_id=owner.pk, fingerprint=FINGERPRINT, strategy=STRATEGY)
     assert found == (blob_key_of("h"), "d" * 32, 20)
     owner.refresh_from_db()

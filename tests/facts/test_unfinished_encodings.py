@@ -4,10 +4,10 @@ from typing import Any
 from django.utils import timezone
 from facts.models import Encoding, Fact
 from facts.selectors import encodings_outdated, encodings_unfinished, headers_unfinished
-from facts.services import encoding_mark_failed, encoding_mark_ready, encoding_start, encodings_mark_stale, fact_delete
+from facts.services import MadeBlob, encoding_mark_failed, encoding_start, encodings_mark_stale, fact_delete
 from tenants.models import Tenant
 
-from tests.factories import FINGERPRINT, STRATEGY, add_facts, blob_key_of, encode_fact
+from tests.factories import FINGERPRINT, STRATEGY, add_facts, blob_key_of, encode_fact, serve
 
 CURRENT: dict[str, Any] = {"fingerprint": FINGERPRINT, "strategy": STRATEGY}
 AT_ONCE: dict[str, Any] = {**CURRENT, "older_than": timedelta(0)}
@@ -48,5 +48,5 @@ def test_owners_with_facts_need_a_header(tenant: Tenant) -> None:
     owner = add_facts(tenant, "a")[0].owner
     assert headers_unfinished(tenant=tenant, **AT_ONCE) == [owner.pk]
     header = encoding_start(fact_or_owner=owner, **CURRENT)
-    assert encoding_mark_ready(encoding=header, key=blob_key_of("h"), digest="d" * 32, tokens=20, bytes=10)
+    assert serve(MadeBlob(header, blob_key_of("h"), "d" * 32, tokens=20, bytes=10))
     assert headers_unfinished(tenant=tenant, **AT_ONCE) == []

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from facts.models import Fact, Owner
-from facts.services import encoding_mark_ready, encoding_start
+from facts.services import MadeBlob, encoding_start, encodings_mark_ready
 from tenants.models import Tenant
 from tenants.services import api_key_create
 
@@ -35,18 +35,17 @@ def make_ready(runtime: Runtime, *facts: Fact) -> list[str]:
     header = header_prompt(runtime.template)
     keys = [_ready(runtime, owner, strategy, header.token_ids, "")]
     for fact in facts:
-        prompt = encode_prompt(runtime.template, (), runtime.template.line(fact.text))
-        keys.append(_ready(runtime, fact, strategy, prompt.line.of(prompt.token_ids), fact.hash))
+        prompt = encode_prompt(runtime.template, (), [runtime.template.line(fact.text)])
+        keys.append(_ready(runtime, fact, strategy, prompt.lines[0].of(prompt.token_ids), fact.hash))
     return keys
 
 
 def _ready(runtime: Runtime, thing: Fact | Owner, strategy: str, ids: list[int], fact_hash: str) -> str:
     encoding = encoding_start(fact_or_owner=thing, fingerprint=runtime.model.fingerprint, strategy=strategy)
     key = blob_key_of(f"{type(thing).__name__} {thing.pk} {fact_hash}")
-    marked = encoding_mark_ready(
-        encoding=encoding, key=key, digest=token_digest(ids), tokens=len(ids), bytes=1, fact_hash=fact_hash
-    )
-    assert marked, "the encoding was lost"
+    blob = MadeBlob(encoding, key, digest=token_digest(ids), tokens=len(ids), bytes=1, fact_hash=fact_hash)
+    served = encodings_mark_ready(tenant=encoding.tenant, owner_id=encoding.owner_id, blobs=[blob])
+    assert served, "the encoding was lost"
     return key
 
 

@@ -4,8 +4,6 @@ from uuid import uuid4
 
 import pytest
 from django.conf import settings
-from django.core.management import call_command
-from django.db import connection
 from pytest_django import DjangoDbBlocker
 from tenants.services import tenant_create
 from transformers import AutoTokenizer
@@ -13,8 +11,7 @@ from transformers import AutoTokenizer
 from memory.models import resolve_model
 from memory.store import BlobStore
 from tests.stack.app import App
-from tests.stack.stack import Stack
-from tests.workers.troubled_engine import free_port
+from tests.stack.stack import Stack, running_stack
 
 
 @pytest.fixture(scope="package", autouse=True)
@@ -24,15 +21,8 @@ def stack(
     """What tests store is committed, as the processes have to see it: each has tenants of its own, none is cleaned up
     before the end.
     """
-    folder = tmp_path_factory.mktemp("stack")
-    update = {"store": folder / "blobs", "engine_port": free_port(), "engine_url": "", "home": folder}
-    env = settings.ENV.model_copy(update={**update, "web_port": free_port()})
-    database = str(connection.settings_dict["NAME"])
-    assert database.startswith("test_"), "it is emptied at the end"
-    with django_db_blocker.unblock():
-        with Stack(env, home=settings.ENV.home, database=database) as stack:
-            yield stack
-        call_command("flush", interactive=False, verbosity=0)
+    with running_stack(tmp_path_factory.mktemp("stack"), django_db_blocker) as stack:
+        yield stack
 
 
 @pytest.fixture(autouse=True)

@@ -5,15 +5,35 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import httpx
 from config.processes import engine, web, web_url
 from config.supervisor import Supervisor
+from django.conf import settings as django_settings
+from django.core.management import call_command
+from django.db import connection
+from pytest_django import DjangoDbBlocker
 
 from memory.models import served_name
 from tests.workers.running.processes import VLLM_FLAGS, Processes, until
+from tests.workers.troubled_engine import free_port
 
 TOOL_FLAGS = ("--enable-auto-tool-choice", "--tool-call-parser", "hermes")
+
+
+@contextmanager
+def running_stack(folder: Path, blocker: DjangoDbBlocker, **settings: Any) -> "Iterator[Stack]":
+    """`settings` are fields of the environment. What its processes store is gone afterwards."""
+    update = {"store": folder / "blobs", "engine_port": free_port(), "engine_url": "", "home": folder}
+    env = django_settings.ENV.model_copy(update={**update, "web_port": free_port(), **settings})
+    database = str(connection.settings_dict["NAME"])
+    assert database.startswith("test_"), "it is emptied at the end"
+    with blocker.unblock():
+        with Stack(env, home=django_settings.ENV.home, database=database) as stack:
+            yield stack
+        call_command("flush", interactive=False, verbosity=0)
 
 
 @dataclass

@@ -27,17 +27,22 @@ STRATEGY = "neighbours(16)/1"
 
 def plan_of(fact: Fact, *context: Fact, strategy: str = STRATEGY) -> EncodingPlan:
     """The request that encodes `fact` behind `context`, the best last."""
+    return pass_of([fact], *context, strategy=strategy)
+
+
+def pass_of(run: Sequence[Fact], *context: Fact, strategy: str = STRATEGY) -> EncodingPlan:
+    """The request that encodes all of `run`, each behind those before it."""
+    fact = run[0]
     model = encoding_model()
     keys = KeySpace(str(fact.tenant_id), str(fact.owner_id), model.blob_fingerprint, strategy)
     lines = [model.template.line(earlier.text) for earlier in context]
-    return plan_encoding(
-        model.template, keys=keys, context_lines=lines, line=model.template.line(fact.text), max_tokens=4096
-    )
+    own = [model.template.line(other.text) for other in run]
+    return plan_encoding(model.template, keys=keys, context_lines=lines, lines=own, max_tokens=4096)
 
 
 def line_of(plan: EncodingPlan) -> PlannedSegment:
-    assert plan.line is not None
-    return plan.line
+    (line,) = plan.lines
+    return line
 
 
 def header_of_plan(plan: EncodingPlan) -> PlannedSegment:
@@ -52,9 +57,9 @@ def write_blob(store: BlobStore, segment: PlannedSegment, *, fingerprint: str = 
 
 
 def write_blobs(store: BlobStore, plan: EncodingPlan) -> None:
-    """Header and line, as if an engine had just encoded them."""
-    write_blob(store, header_of_plan(plan))
-    write_blob(store, line_of(plan))
+    """Header and lines, as if an engine had just encoded them."""
+    for segment in (header_of_plan(plan), *plan.lines):
+        write_blob(store, segment)
 
 
 def encode(fact: Fact) -> Encoding:

@@ -59,7 +59,7 @@ def test_a_window_is_the_preceding_facts(store: BlobStore, tenant: Tenant, facts
     Tenant.objects.filter(pk=tenant.pk).update(strategy="window(2)")
     for fact, degrees in zip(facts, (0, 10, 90, 0), strict=True):
         point(fact, degrees)
-    assert_encoded_behind(store, facts[3], facts[1], facts[2], strategy="window(2)/1")
+    assert_encoded_behind(store, facts[3], facts[1], facts[2], strategy="window(2)/2")
 
 
 def test_deleted_and_expired_facts_do_not(store: BlobStore, facts: list[Fact]) -> None:

@@ -9,9 +9,9 @@ from usage.models import TierSample
 
 from tests.workers.helpers import finished
 from tests.workers.troubled_engine import TroubledEngine
-from workers.engine import EngineDown
 from workers.metrics import TierUse
 from workers.parts import blobs
+from workers.port import EngineDown
 from workers.tiering import sample_tiers
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from inference.bench.accuracy.locomo import Conversation, Question, SourcedFact
+from inference.bench.accuracy.locomo import Conversation, Question
 from inference.bench.accuracy.modes import Mode
 from inference.bench.errors import BenchError
 from memory.contracts import InjectParams, Segment
@@ -18,6 +18,7 @@ from memory.prompt import ChatTemplate, compose_prompt
 
 TENANT = "bench"
 INSTRUCTION = "Answer in a few words."
+TOKENS_A_LINE = 4  # at least
 
 Vectors = NDArray[np.float32]
 
@@ -32,14 +33,15 @@ class Prompt:
 
 @dataclass(frozen=True)
 class Encoded:
-    """Plans of the header and of each fact."""
+    """Plans of the header and of the facts, some of which may share one; `facts` counts them."""
 
     header: EncodingPlan
-    facts: tuple[EncodingPlan, ...]
+    passes: tuple[EncodingPlan, ...]
+    facts: int
 
     @property
     def plans(self) -> list[EncodingPlan]:
-        return [self.header, *self.facts]
+        return [self.header, *self.passes]
 
     @property
     def tokens(self) -> int:
@@ -49,7 +51,7 @@ class Encoded:
     def segments(self) -> list[PlannedSegment]:
         """The header's, then each fact's."""
         assert self.header.header
-        return [self.header.header, *(plan.line for plan in self.facts if plan.line)]
+        return [self.header.header, *(line for plan in self.passes for line in plan.lines)]
 
 
 class ConversationPrompts:
@@ -64,9 +66,11 @@ class ConversationPrompts:
         *,
         fingerprint: str,
         max_tokens: int,
+        pass_tokens: int,
     ) -> None:
+        """`pass_tokens`: of a pass in which facts share their prompt."""
         self.conversation, self.template, self.fingerprint = conversation, template, fingerprint
-        self.fact_vectors, self.max_tokens = fact_vectors, max_tokens
+        self.fact_vectors, self.max_tokens, self.pass_tokens = fact_vectors, max_tokens, pass_tokens
         self._scores = question_vectors @ fact_vectors.T
         self._prompts: dict[tuple[int, int], Prompt] = {}
 
@@ -82,18 +86,22 @@ class ConversationPrompts:
 
     def encoded(self, strategy: ContextStrategy) -> Encoded:
         keys = KeySpace(TENANT, self.conversation.name, self.fingerprint, strategy.name)
-        plans = [
-            plan_encoding(
-                self.template,
-                keys=keys,
-                context_lines=[*self._turn_lines(fact, strategy), *self._fact_lines(index, strategy)],
-                line=self.lines[index],
-                max_tokens=self.max_tokens,
-                has_header=strategy.has_header,
+        plans, done = list[EncodingPlan](), 0
+        while done < len(self.lines):
+            end = done + self.pass_tokens // TOKENS_A_LINE if strategy.packs else done + 1
+            plans.append(
+                plan_encoding(
+                    self.template,
+                    keys=keys,
+                    context_lines=[*self._turn_lines(done, strategy), *self._fact_lines(done, strategy)],
+                    lines=self.lines[done : max(end, done + 1)],
+                    max_tokens=self.max_tokens,
+                    pass_tokens=self.pass_tokens,
+                    has_header=strategy.has_header,
+                )
             )
-            for index, fact in enumerate(self.conversation.facts)
-        ]
-        return Encoded(plan_header(self.template, keys=keys), tuple(plans))
+            done += len(plans[-1].lines)
+        return Encoded(plan_header(self.template, keys=keys), tuple(plans), done)
 
     def injection(self, prompt: Prompt, mode: Mode, encoded: Encoded) -> InjectParams:
         """Raises BenchError when a segment's tokens are not the prompt's: it would be served as text."""
@@ -117,8 +125,8 @@ class ConversationPrompts:
             raise BenchError(f"a prompt has {len(composed.token_ids)} tokens, the engine takes {self.max_tokens}")
         return Prompt(composed.token_ids, facts)
 
-    def _turn_lines(self, fact: SourcedFact, strategy: ContextStrategy) -> Iterator[str]:
-        for turn in self.conversation.turns_before(fact, strategy.turns_read):
+    def _turn_lines(self, index: int, strategy: ContextStrategy) -> Iterator[str]:
+        for turn in self.conversation.turns_before(self.conversation.facts[index], strategy.turns_read):
             yield self.template.turn_line(turn.speaker, turn.text)
 
     def _fact_lines(self, index: int, strategy: ContextStrategy) -> list[str]:

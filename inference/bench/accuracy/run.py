@@ -19,7 +19,7 @@ from inference.bench.accuracy.teacher import ARGUMENT, GoldScores, ProbeSession
 from inference.bench.errors import BenchError
 from inference.bench.inprocess import BatchedAnswer, BatchedRequest, InProcessEngine
 from memory.contracts import EncodeParams
-from memory.encoding import ContextStrategy
+from memory.encoding import ContextStrategy, EncodingPlan, PlannedSegment
 from memory.fingerprint import model_fingerprint
 from memory.prompt import ChatTemplate
 from memory.store import BlobStore
@@ -36,11 +36,12 @@ class InjectionError(BenchError):
 
 @dataclass(frozen=True)
 class Model:
-    """`stop_ids` end an answer."""
+    """`stop_ids` end an answer; `pass_tokens` are those of a pass in which facts are encoded together."""
 
     template: ChatTemplate
     fingerprint: str
     stop_ids: tuple[int, ...]
+    pass_tokens: int
 
 
 class AccuracyBench:
@@ -90,24 +91,28 @@ class AccuracyBench:
             self.embed([question.text for question in conversation.questions]),
             fingerprint=self.model.fingerprint,
             max_tokens=self.engine.settings.max_model_len - max(ANSWER_TOKENS, GOLD_TOKENS),
+            pass_tokens=self.model.pass_tokens,
         )
 
     def _encode(self, prompts: ConversationPrompts, strategy: ContextStrategy, ks: set[int]) -> Encoded:
         encoded = prompts.encoded(strategy)
+        spans = [tuple(segment.span for segment in _kept(plan)) for plan in encoded.plans]
         requests = [
-            BatchedRequest(plan.token_ids, params=EncodeParams(TENANT, (segment.span,)).to_params())
-            for plan, segment in zip(encoded.plans, encoded.segments, strict=True)
+            BatchedRequest(plan.token_ids, params=EncodeParams(TENANT, kept).to_params())
+            for plan, kept in zip(encoded.plans, spans, strict=True)
         ]
         started = perf_counter()
         answers = self.engine.request_all(requests)
         seconds = perf_counter() - started
-        refused = sum((answer.params or {}).get("accepted") != [segment.key]
-                      for answer, segment in zip(answers, encoded.segments, strict=True))  # fmt: skip
+        refused = sum(
+            set((answer.params or {}).get("accepted", ())) != {span.key for span in kept}
+            for answer, kept in zip(answers, spans, strict=True)
+        )
         if refused:
             raise InjectionError(f"the engine did not accept {refused} of {len(requests)} encode requests")
         name = prompts.conversation.name
         for k in ks:
-            row = EncodeRow(name, strategy.name, len(encoded.facts), encoded.tokens, round(seconds, 3))
+            row = EncodeRow(name, strategy.name, encoded.facts, encoded.tokens, round(seconds, 3))
             self.records[k].add([row])
         return encoded
 
@@ -212,17 +217,22 @@ def check_injected(mode: Mode, planned: Sequence[int], answers: Sequence[Batched
         )
 
 
+def _kept(plan: EncodingPlan) -> tuple[PlannedSegment, ...]:
+    """What an encode request keeps: its lines, or the header where it has none."""
+    return plan.lines or ((plan.header,) if plan.header else ())
+
+
 def gold_ids(template: ChatTemplate, question: Question) -> list[int]:
     ids: list[int] = template.tokenizer.encode(question.gold, add_special_tokens=False)
     return ids[:GOLD_TOKENS]
 
 
-def load_model(folder: Path) -> Model:
+def load_model(folder: Path, *, pass_tokens: int) -> Model:
     """Raises TemplateUnsupported, OSError."""
     from transformers import AutoTokenizer
 
     tokenizer = AutoTokenizer.from_pretrained(str(folder))
-    return Model(ChatTemplate(tokenizer), model_fingerprint(folder), stop_ids(folder, tokenizer))
+    return Model(ChatTemplate(tokenizer), model_fingerprint(folder), stop_ids(folder, tokenizer), pass_tokens)
 
 
 def stop_ids(folder: Path, tokenizer: Any) -> tuple[int, ...]:

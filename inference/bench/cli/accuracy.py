@@ -123,7 +123,8 @@ def _measure(
         with InProcessEngine(asked) as engine, Progress(*columns, console=console, transient=True) as bar:
             for k, of_k in records.items():
                 of_k.begin({**subject, "k": k, "engine": engine.facts})
-            bench = AccuracyBench(engine, load_model(folder), embed, modes, records)
+            model = load_model(folder, pass_tokens=settings.ENV.encode_tokens)
+            bench = AccuracyBench(engine, model, embed, modes, records)
             task = bar.add_task("measuring", total=left)
             for conversation in conversations:
 

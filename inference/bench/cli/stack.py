@@ -44,6 +44,7 @@ def run(options: Mapping[str, Any], console: Console) -> None:
         flags = [*NO_WEIGHTS, *flags]
     elif options["shape"]:
         os.environ[variable("model")] = DEMO
+    os.environ[variable("encoder_flags")] = shlex.join(flags)
     try:
         _run_all(flags, options["run"], console)
     except (ChildError, ServiceError) as error:
@@ -56,13 +57,14 @@ def _run_all(flags: Sequence[str], kinds: Sequence[str], console: Console) -> No
     with stop_signals() as stop, Services(env).hold(), Supervisor(env.home / "logs") as supervisor:
         call_command("migrate", verbosity=0, skip_checks=False)
         processes.check_ports(env)
-        supervisor.start(processes.engine(env, "--", *flags))
-        supervisor.start(processes.worker(env, supervisor))
-        for name in ("worker", "engine"):
-            supervisor.wait_ready(name, stop)
+        children = [*processes.workers(env, supervisor), processes.engine(env, "--", *flags)]
+        for child in reversed(children):
+            supervisor.start(child)
+        for child in children:
+            supervisor.wait_ready(child.name, stop)
             if stop.is_set():
                 return
-            console.print(f"{name} is up, log in {supervisor.log(name)}", soft_wrap=True)
+            console.print(f"{child.name} is up, log in {supervisor.log(child.name)}", soft_wrap=True)
         if not kinds:
             supervisor.wait(stop)
         failed = []

@@ -1,11 +1,12 @@
 """Memory: owners, their conversation turns, facts, and the facts' encodings."""
 
-from facts.models.encoding import Encoding, EncodingState
+from facts.models.encoding import GRACE, Encoding, EncodingState
 from facts.models.event import Event, EventStatus
 from facts.models.fact import Fact, FactHistory, FactStatus
 from facts.models.owner import Owner, OwnerKind, Turn
 
 __all__ = [
+    "GRACE",
     "Encoding",
     "EncodingState",
     "Event",

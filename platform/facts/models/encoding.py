@@ -1,5 +1,8 @@
 """A segment's KV: which blob holds it, what it was computed from, how far it is."""
 
+import uuid
+from datetime import timedelta
+
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
@@ -9,6 +12,8 @@ from tenants.scope import TenantManager
 
 from facts.models.fact import Fact
 from facts.models.owner import Owner
+
+GRACE = timedelta(minutes=2)  # without a sign of life a pending encoding counts as lost
 
 
 class EncodingState(models.TextChoices):
@@ -40,6 +45,7 @@ class Encoding(models.Model):
     error = models.TextField(blank=True, default="")
     attempts = models.IntegerField(default=0)
     fact_hash = models.CharField(max_length=64, blank=True, default="")
+    taken_by = models.UUIDField(null=True, blank=True, help_text="The fact in whose pass it is encoded while pending")
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
 
@@ -62,3 +68,10 @@ class Encoding(models.Model):
 
     def __str__(self) -> str:
         return f"{'header' if self.fact_id is None else self.fact_id} {self.strategy} {self.state}"
+
+    def is_free_for(self, leader_id: uuid.UUID) -> bool:
+        """Whether this fact's task may encode it: nobody is at it, or whoever was has not been heard of for long."""
+        if self.state == EncodingState.FAILED:
+            return self.fact_id == leader_id
+        is_left = self.taken_by in (None, leader_id) or self.updated_at < timezone.now() - GRACE
+        return self.state == EncodingState.PENDING and is_left

@@ -15,12 +15,14 @@ from facts.selectors.encodings import (
     encodings_outdated,
     encodings_to_drop,
     encodings_unfinished,
+    fact_encoding,
     header_encoding,
     headers_unfinished,
 )
 from facts.selectors.facts import fact_get, fact_history, facts_matching
-from facts.selectors.owners import OwnerState, event_get, events_list, owner_get, owner_state, turns_before
-from facts.selectors.rows import FactRow, earlier_facts, fact_delta
+from facts.selectors.owners import OwnerState, event_get, events_list, owner_get, owner_state
+from facts.selectors.rows import FactRow, earlier_facts, fact_delta, facts_from, other_facts
+from facts.selectors.turns import turns_before, turns_readable
 
 __all__ = [
     "FactRow",
@@ -35,18 +37,22 @@ __all__ = [
     "event_get",
     "events_list",
     "fact_delta",
+    "fact_encoding",
     "fact_get",
     "fact_history",
+    "facts_from",
     "facts_matching",
     "facts_unencoded",
     "header_encoding",
     "headers_unfinished",
     "keys_of_owners",
     "known_keys",
+    "other_facts",
     "owner_get",
     "owner_state",
     "owners_with_stale",
     "ready_blobs",
     "served_keys",
     "turns_before",
+    "turns_readable",
 ]

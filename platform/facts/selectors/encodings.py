@@ -9,10 +9,8 @@ from django.utils import timezone
 from tenants.models import Tenant
 from tenants.scope import tenant_scope
 
-from facts.models import Encoding, EncodingState, Fact, FactStatus, Owner
+from facts.models import GRACE, Encoding, EncodingState, Fact, FactStatus, Owner
 from facts.selectors.facts import not_expired
-
-GRACE = timedelta(minutes=2)
 
 
 class HeaderEncoding(NamedTuple):
@@ -27,6 +25,12 @@ class BlobToDrop(NamedTuple):
     encoding: Encoding
     key: str
     shared: bool
+
+
+def fact_encoding(*, fact: Fact, fingerprint: str, strategy: str) -> Encoding | None:
+    """The one that is served, made or given up; not a stale one."""
+    wanted = Encoding.objects.filter(fact=fact, fingerprint=fingerprint, strategy=strategy)
+    return wanted.exclude(state=EncodingState.STALE).first()
 
 
 def header_encoding(*, owner_id: int, fingerprint: str, strategy: str) -> HeaderEncoding | None:

@@ -1,26 +1,31 @@
 """Writes on memory. Each is one transaction under the owner's row lock; tasks are sent after the commit."""
 
-from facts.inputs import UNSET, AddedFact, AddResult, DeleteResult, Message
+from facts.inputs import UNSET, AddedFact, AddResult, ComingBlob, DeleteResult, MadeBlob, Message
 from facts.services.add import facts_add
-from facts.services.announce import encoding_announce
+from facts.services.announce import encodings_announce
 from facts.services.delete import fact_delete, facts_delete
 from facts.services.embed import facts_embed_missing
 from facts.services.encoding import encoding_drop, encoding_mark_failed, encoding_start, encodings_mark_stale
-from facts.services.ready import encoding_mark_ready
+from facts.services.ready import encodings_mark_ready
+from facts.services.taking import encodings_take, encodings_take_apart
 from facts.services.update import fact_update
 
 __all__ = [
     "UNSET",
     "AddResult",
     "AddedFact",
+    "ComingBlob",
     "DeleteResult",
+    "MadeBlob",
     "Message",
-    "encoding_announce",
     "encoding_drop",
     "encoding_mark_failed",
-    "encoding_mark_ready",
     "encoding_start",
+    "encodings_announce",
+    "encodings_mark_ready",
     "encodings_mark_stale",
+    "encodings_take",
+    "encodings_take_apart",
     "fact_delete",
     "fact_update",
     "facts_add",

@@ -15,7 +15,7 @@ def test_the_configured_forms_are_understood() -> None:
 
 def test_the_name_has_the_version() -> None:
     assert parse_strategy("neighbours(16)").name == "neighbours(16)/1"
-    assert strategy_name("window(8)") == "window(8)/1"
+    assert strategy_name("window(8)") == "window(8)/2"
     assert strategy_name("nearest(16)+turns(5)") == "nearest(16)+turns(5)/1"
 
 

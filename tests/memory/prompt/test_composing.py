@@ -28,8 +28,8 @@ def test_served_segments_have_the_encoded_tokens(name: str, source: str, chat: l
     header = header_prompt(template)
     assert token_digest(served.header.of(served.token_ids)) == token_digest(header.token_ids)
     for line, span in zip(lines, served.lines, strict=True):
-        encoded = encode_prompt(template, [lines[0]], line)
-        assert token_digest(span.of(served.token_ids)) == token_digest(encoded.line.of(encoded.token_ids))
+        encoded = encode_prompt(template, [lines[0]], [line])
+        assert token_digest(span.of(served.token_ids)) == token_digest(encoded.lines[0].of(encoded.token_ids))
 
 
 def test_the_prompt_is_what_the_template_renders() -> None:

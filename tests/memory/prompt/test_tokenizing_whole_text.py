@@ -16,18 +16,18 @@ LINES = ["- Alice likes green tea.\n", "- Bob said: «no way!»\n", "- 東京 is
 @pytest.mark.parametrize("name", TOKENIZERS)
 def test_each_span_holds_exactly_its_line_and_newline(name: str) -> None:
     template = ChatTemplate(TOKENIZERS[name](), CHATML)
-    prompt = encode_prompt(template, LINES[:-1], LINES[-1])
+    prompt = encode_prompt(template, LINES[:-1], LINES[-1:])
 
-    texts = [template.tokenizer.decode(span.of(prompt.token_ids)) for span in [*prompt.context, prompt.line]]
+    texts = [template.tokenizer.decode(span.of(prompt.token_ids)) for span in [*prompt.context, *prompt.lines]]
     assert texts == LINES
     assert template.tokenizer.decode(prompt.header.of(prompt.token_ids)) == template.header
 
 
 @pytest.mark.parametrize("name", TOKENIZERS)
 def test_spans_join_without_gap_from_the_first_token(name: str) -> None:
-    prompt = encode_prompt(ChatTemplate(TOKENIZERS[name](), CHATML), LINES[:-1], LINES[-1])
+    prompt = encode_prompt(ChatTemplate(TOKENIZERS[name](), CHATML), LINES[:-1], LINES[-1:])
 
-    spans = [prompt.header, *prompt.context, prompt.line]
+    spans = [prompt.header, *prompt.context, *prompt.lines]
     assert [span.start for span in spans] == [0, *(span.end for span in spans[:-1])]
     assert spans[-1].end == len(prompt.token_ids)
 
@@ -46,7 +46,7 @@ def test_any_fact_has_the_same_tokens_alone_and_among_others(name: str, texts: l
     template = ChatTemplate(TOKENIZERS[name](), CHATML)
     lines = [template.line(f"a{text}") for text in texts]
 
-    together = encode_prompt(template, lines[:-1], lines[-1])
-    for line, span in zip(lines, [*together.context, together.line], strict=True):
-        alone = encode_prompt(template, (), line)
-        assert alone.line.of(alone.token_ids) == span.of(together.token_ids)
+    together = encode_prompt(template, lines[:-1], lines[-1:])
+    for line, span in zip(lines, [*together.context, *together.lines], strict=True):
+        alone = encode_prompt(template, (), [line])
+        assert alone.lines[0].of(alone.token_ids) == span.of(together.token_ids)

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import psutil
 from config.env import Environment
-from config.processes import engine, worker
+from config.processes import engine, workers
 from config.supervisor import Child, Supervisor
 from django.conf import settings
 
@@ -47,7 +47,8 @@ class Processes:
         self._stack.close()
 
     def start_worker(self) -> None:
-        self._start(self._worker, worker(self.env, self._worker))
+        for child in workers(self.env, self._worker):
+            self._start(self._worker, child)
 
     def start_engine(self) -> None:
         """Nothing to do when it runs."""
@@ -70,6 +71,14 @@ class Processes:
         for process in [parent, *parent.children(recursive=True)]:
             process.kill()
         self._worker.stop()
+
+    def kill_local_engine(self) -> None:
+        """By force, under the encoder's feet."""
+        encoder = psutil.Process(self._worker.pid("encoder"))
+        cores = [child for child in encoder.children(recursive=True) if "EngineCore" in " ".join(child.cmdline())]
+        assert cores, [child.cmdline() for child in encoder.children(recursive=True)]
+        for core in cores:
+            core.kill()
 
     def kill_task_processes(self) -> None:
         """Those that the worker runs its tasks in; it starts others."""
@@ -94,5 +103,7 @@ class Processes:
             "INFERSCALE_HOME": str(self.home),
             "INFERSCALE_STORE": str(self.env.store),
             "INFERSCALE_ENGINE_PORT": str(self.env.engine_port),
+            "INFERSCALE_ENCODER": self.env.encoder,
+            "INFERSCALE_ENCODER_FLAGS": self.env.encoder_flags,
             "VLLM_CPU_KVCACHE_SPACE": "1",
         }
