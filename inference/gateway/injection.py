@@ -13,7 +13,8 @@ def injectable_segments(
 ) -> tuple[Segment, ...]:
     """The longest prefix of header and facts whose KV is ready and was encoded from the prompt's own tokens.
 
-    The last `text_tail` facts, the best, are left to be computed, and so see all facts before them. Without the header, or without one fact behind it, there is nothing worth injecting.
+    The last `text_tail` facts, the best, are left to be computed, and so see all facts before them. Without the
+    header, or without one fact behind it, there is nothing worth injecting.
     """
     composed = prompt.composed
     if composed is None or header is None or not composed.begins_with_memory:

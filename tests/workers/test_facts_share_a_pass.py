@@ -13,7 +13,7 @@ from tenants.scope import tenant_scope
 
 from memory.store import BlobStore
 from tests.factories import add_facts
-from tests.workers.helpers import (()
+from tests.workers.helpers import (
     encoding_into,
     encoding_of,
     finished,
