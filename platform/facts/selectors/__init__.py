@@ -23,6 +23,7 @@ from facts.selectors.facts import fact_get, fact_history, facts_matching
 from facts.selectors.owners import OwnerState, event_get, events_list, owner_get, owner_state
 from facts.selectors.rows import FactRow, earlier_facts, fact_delta, facts_from, other_facts
 from facts.selectors.turns import turns_before, turns_readable
+from facts.selectors.words import facts_by_words
 
 __all__ = [
     "FactRow",
@@ -40,6 +41,7 @@ __all__ = [
     "fact_encoding",
     "fact_get",
     "fact_history",
+    "facts_by_words",
     "facts_from",
     "facts_matching",
     "facts_unencoded",
