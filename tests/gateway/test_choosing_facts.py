@@ -78,17 +78,17 @@ NUMBERED = [f"The parcel with number {number} was sent to a customer." for numbe
 
 
 def test_a_name_that_vectors_blur_is_found_by_its_word(runtime: Runtime, tenant: Tenant) -> None:
-    add_facts(tenant, *NUMBERED, "Xq77-b was returned.")
-    question = "Tell me of the package shipped to a client: xq77-b"
-    assert "Xq77-b was returned." not in chosen(runtime, tenant, question, top_k=3)
+    add_facts(tenant, *NUMBERED, "Zofia was ill on Monday.")
+    question = "How are packages shipped to clients? Zofia wonders."
+    assert "Zofia was ill on Monday." not in chosen(runtime, tenant, question, top_k=3)
     found = chosen(runtime, tenant, question, top_k=3, by_words=True)
-    assert "Xq77-b was returned." in found
+    assert "Zofia was ill on Monday." in found
     assert len(found) == 3
 
 
 def test_words_bring_back_no_fact_that_is_out_of_bounds(runtime: Runtime, tenant: Tenant) -> None:
-    facts = add_facts(tenant, *NUMBERED, "Xq77-b was returned.")
+    facts = add_facts(tenant, *NUMBERED, "Zofia was ill on Monday.")
     expiry = timezone.now() + timedelta(hours=1)
     Fact.objects.filter(pk=facts[-1].pk).update(expires_at=expiry)
-    found = chosen(runtime, tenant, "xq77-b", top_k=3, by_words=True, now=expiry + timedelta(seconds=1))
-    assert "Xq77-b was returned." not in found
+    found = chosen(runtime, tenant, "Zofia", top_k=3, by_words=True, now=expiry + timedelta(seconds=1))
+    assert "Zofia was ill on Monday." not in found
