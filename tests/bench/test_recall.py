@@ -9,7 +9,7 @@ from tenants.scope import every_tenant
 
 from inference.bench.accuracy.locomo import Conversation, read_conversations
 from inference.bench.errors import BenchError
-from inference.bench.recall import WAYS, Found, recall_rows, search_all
+from inference.bench.recall import Found, recall_rows, search_all
 from inference.bench.report.recall import recall_grid
 from tests.bench.conversation import write_conversation
 

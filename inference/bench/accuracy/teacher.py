@@ -58,8 +58,7 @@ class ProbeSession:
         of_gold = logs.gather(1, token[:, None])[:, 0]
         found[question, step, 0] = of_gold
         found[question, step, 1] = (logs.argmax(dim=-1) == token).float()
-        if 0 in steps:
-            begun = step == 0
+        if begun := [place for place, number in enumerate(steps) if number == 0]:
             self._compare(logs[begun], question[begun], first)
         logits[row] = float("-inf")
         logits[row, token] = 0.0

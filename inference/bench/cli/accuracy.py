@@ -2,7 +2,8 @@
 
 import hashlib
 from argparse import ArgumentParser, ArgumentTypeError
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -11,6 +12,7 @@ from django.conf import settings
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from inference.bench.accuracy.judge import Judge, judge_all
 from inference.bench.accuracy.locomo import Conversation, read_conversations
 from inference.bench.accuracy.modes import Mode, parse_modes
 from inference.bench.accuracy.records import Records, records_path
@@ -46,6 +48,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--max-num-seqs", type=at_least(1), help="requests the engine runs at once (256, 16 on a CPU)")
     parser.add_argument("--cudagraph", choices=("auto", *CUDAGRAPH), default="auto", help="auto: as vLLM chooses")
     parser.add_argument("--gpu-memory-utilization", type=float, default=0.6, help="vLLM's share of a GPU")
+    parser.add_argument("--judge", help="an OpenAI-compatible endpoint that judges the answers (none)")
+    parser.add_argument("--judge-model", help="the model asked there")
+    parser.add_argument("--judge-key-file", type=Path, help="a file with the endpoint's key")
     parser.add_argument(
         "--json",
         type=Path,
@@ -59,9 +64,12 @@ def run(options: Mapping[str, Any], console: Console) -> None:
     paths = summary_paths(options["json"], options["k"])
     records = {k: Records(records_path(path)) for k, path in paths.items()}
     modes: Sequence[Mode] = options["strategies"]
+    judge = judge_of(options["judge"], options["judge_model"], options["judge_key_file"])
     left = sum(len(missing(conversation, modes, records)) for conversation in conversations)
     if left:
         _measure(options, conversations, modes, records, left, console)
+    if judge:
+        _judge(judge, conversations, records.values(), console)
     for k, path in paths.items():
         try:
             summary = summarise(records[k])
@@ -86,6 +94,22 @@ def summary_paths(path: Path, ks: Sequence[int]) -> dict[int, Path]:
     if not path.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {path.parent}")
     return {k: path.with_name(path.name.replace("{k}", str(k))) for k in ks}
+
+
+def judge_of(url: str | None, model: str | None, key_file: Path | None) -> Judge | None:
+    """Raises BenchError when only one of endpoint and model is named, OSError."""
+    if not url and not model:
+        return None
+    if not url or not model:
+        raise BenchError("--judge and --judge-model go together")
+    return Judge(url, model, key_file.read_text().strip() if key_file else "")
+
+
+def _judge(judge: Judge, conversations: Sequence[Conversation], records: Iterable[Records], console: Console) -> None:
+    with Progress(console=console, transient=True) as bar:
+        for of_k in records:
+            task = bar.add_task("judging", total=len(of_k.questions) - len(of_k.judged))
+            judge_all(judge, conversations, of_k, partial(bar.advance, task))
 
 
 def _modes(text: str) -> list[Mode]:
