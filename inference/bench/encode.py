@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 
 from inference.bench.load import LoadPlan, LoadRun, Window
@@ -15,39 +15,43 @@ WARM_UP_SECONDS = 4
 
 @dataclass(frozen=True)
 class Encoded:
-    """`tokens` are those kept, `computed_tokens` all that the engine prefilled, context included."""
+    """`tokens` are those kept, which is the least that has to be prefilled; `computed_tokens` all that were, context
+    included. None: nobody counted them.
+    """
 
     facts: int
     tokens: int
-    computed_tokens: float
+    computed_tokens: float | None
     storing_seconds: float
     window: Window
 
     def row(self) -> Row:
         seconds = self.window.seconds
-        return {
+        row: Row = {
             "facts": self.facts,
             "fact_tokens": self.tokens,
-            "computed_tokens": round(self.computed_tokens),
             "storing_seconds": round(self.storing_seconds, 3),
             "seconds": round(seconds, 3),
             "facts_per_s": round(self.facts / seconds, 2),
             "tokens_per_s": round(self.tokens / seconds, 1),
-            "computed_tokens_per_s": round(self.computed_tokens / seconds, 1),
         }
+        if self.computed_tokens is not None:
+            row["computed_tokens"] = round(self.computed_tokens)
+            row["computed_tokens_per_s"] = round(self.computed_tokens / seconds, 1)
+        return row
 
 
 @dataclass(frozen=True)
 class Importer:
     """How facts come in: `store` takes texts by user, `wait` returns when all of theirs are encoded.
 
-    `tokens` counts those of the users' blobs, `computed` those the engine prefilled so far.
+    `tokens` counts those of the users' blobs, `computed` those the engine prefilled so far; None: it does not tell.
     """
 
     store: Callable[[Mapping[str, Sequence[str]]], None]
     wait: Callable[[Sequence[str]], None]
     tokens: Callable[[Sequence[str]], int]
-    computed: Callable[[], float]
+    computed: Callable[[], float | None]
 
     def run(self, texts: Mapping[str, Sequence[str]]) -> Encoded:
         """From storing the first fact to having the last one encoded."""
@@ -56,7 +60,8 @@ class Importer:
         stored = perf_counter()
         self.wait(list(texts))
         window = Window(start, perf_counter())
-        computed = self.computed() - before
+        after = self.computed()
+        computed = None if before is None or after is None else after - before
         facts = sum(len(of_user) for of_user in texts.values())
         return Encoded(facts, self.tokens(list(texts)), computed, stored - start, window)
 
@@ -87,8 +92,7 @@ def encode_under_load(
         samples = run.stop()
     windows = {"before": before, "during": encoded.window, "after": after}
     waited = {name: window.ttft_ms(samples) for name, window in windows.items()}
-    row = encoded.row()
-    del row["computed_tokens"], row["computed_tokens_per_s"]
+    row = replace(encoded, computed_tokens=None).row()
     return {
         **common,
         **row,

@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import Any
 from uuid import uuid4
 
-from inference.engine.server import GPU_BLOCK_SIZE, kv_transfer
+from inference.engine.server import GPU_BLOCK_SIZE, choose_model_runner, kv_transfer
 
 CUDAGRAPH = {"full": "FULL", "piecewise": "PIECEWISE", "none": "NONE"}
 CPU_KV_CACHE_GIB = "2"
@@ -73,6 +73,7 @@ class InProcessEngine:
         os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"  # before vLLM is loaded: the engine is timed, not its IPC
         os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", CPU_KV_CACHE_GIB)
         os.environ.setdefault("HF_HUB_OFFLINE", "1")
+        choose_model_runner()
         from vllm import LLM
 
         self.settings = settings

@@ -87,8 +87,9 @@ class LocalEngine:
 
     def shutdown(self) -> None:
         """Idempotent; whoever waits for an answer gets LocalEngineDied."""
-        if self._llm is not None:
-            self._llm.shutdown()
+        llm, self._llm = self._llm, None
+        if llm is not None:
+            llm.shutdown()
         if self._loop.is_running():
             asyncio.run_coroutine_threadsafe(self._end(), self._loop)
             self._thread.join(STOP_SECONDS)

@@ -61,8 +61,14 @@ def gpu_flags(gpu_bytes: int, arena_bytes: int, *, cores: int) -> list[str]:
     return [*flags, "--compilation-config", '{"cudagraph_mode": "FULL"}', "--api-server-count", str(servers)]
 
 
+def choose_model_runner() -> None:
+    """Before vLLM is loaded. Its second runner takes 2 ms more to the first token (0.26 on an H200)."""
+    os.environ.setdefault("VLLM_USE_V2_MODEL_RUNNER", "0")
+
+
 def serve(flags: Sequence[str]) -> None:
     """Run until stopped. Exits with vLLM's own message when a flag is wrong."""
+    choose_model_runner()
     from vllm.entrypoints.cli.serve import ServeSubcommand
     from vllm.utils.argparse_utils import FlexibleArgumentParser
 

@@ -1,6 +1,7 @@
 """Encoding beside users who chat: what they wait is told for before, during and after."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from inference.bench.cli.encode import FACTS_A_USER, new_users
 from inference.bench.encode import Importer, encode_alone, encode_under_load
@@ -23,6 +24,14 @@ def test_a_row_tells_facts_and_tokens_a_second() -> None:
     assert stored == ["a", "b", "c"]
     assert (row["facts"], row["fact_tokens"], row["computed_tokens"], row["users"]) == (3, 90, 300, 0)
     assert row["facts_per_s"] > 0
+
+
+def test_prefilled_tokens_that_nobody_counted_are_not_told() -> None:
+    stored: list[str] = []
+    uncounted = replace(importer(stored), computed=lambda: None)
+    row = encode_alone(uncounted, TEXTS, {"shape": "tiny"})
+    assert row["fact_tokens"] == 90
+    assert not {"computed_tokens", "computed_tokens_per_s"} & row.keys()
 
 
 def test_users_are_watched_before_during_and_after() -> None:

@@ -89,10 +89,14 @@ def test_roofline_counts_bytes_and_takes_the_question_alone_off() -> None:
 
 def test_encoding_says_what_it_costs_those_who_chat() -> None:
     row = {"kind": "encode", "shape": "tiny", "strategy": "window(16)", "facts": 1000, "facts_per_s": 200.0}
+    row |= {"fact_tokens": 30_000}
     alone = row | {"users": 0, "computed_tokens": 60_000, "computed_tokens_per_s": 12_000.0}
     waited = {"before": {"p50": 20.0, "p95": 30.0}, "during": {"p50": 25.0, "p95": 45.0}, "after": {}}
     grid = encode_grid([alone, row | {"users": 20, "ttft_ms": waited}])
-    assert cell(grid, 0, "prefilled tokens a fact") == "60"
+    assert cell(grid, 0, "tokens of a fact") == "30.0"
+    assert cell(grid, 0, "prefilled tokens a fact") == "60.0"
+    assert cell(grid, 0, "prefilled / own") == "2.00"
+    assert cell(grid, 1, "prefilled / own") == ABSENT
     assert cell(grid, 1, "during") == "25 / 45"
     assert cell(grid, 1, "p95 during / before") == "1.50"
     assert cell(grid, 1, "after") == ABSENT

@@ -12,6 +12,9 @@ WRONG = [
     ("INFERSCALE_ENGINE_URL", "localhost:8000", "must be an http:// or https:// URL"),
     ("INFERSCALE_SECRET_KEY", "short", "at least 32 characters"),
     ("DATABASE_URL", "mysql://root@db/x", "must be a postgres://"),
+    ("INFERSCALE_ENCODER", "gpu", "'engine' or 'local'"),
+    ("INFERSCALE_ENCODER_FLAGS", '--model "x', "cannot be split as a shell would"),
+    ("INFERSCALE_ENCODE_TOKENS", "0", "greater than or equal to 64"),
     ("REDIS_URL", "amqp://broker", "must be a redis://"),
 ]
 

@@ -7,6 +7,7 @@ from typing import Any
 from uuid import uuid4
 
 import torch
+from django.conf import settings
 from rich.console import Console
 
 from inference.bench.cli.arguments import add_json, at_least
@@ -44,7 +45,12 @@ def run(options: Mapping[str, Any], console: Console) -> None:
     subject = bench_subject(options["strategy"])
     users = load_users(options["users"])
     encode_facts(subject, facts_of(users, options["user_facts"]), console)
-    common: Row = {"shape": subject.model, "strategy": subject.tenant.strategy, "transport": "http"}
+    common: Row = {
+        "shape": subject.model,
+        "strategy": subject.tenant.strategy,
+        "encoder": settings.ENV.encoder,
+        "transport": "http",
+    }
     importer = _importer(subject)
     plan = LoadPlan(
         url=subject.url,
@@ -97,4 +103,7 @@ def _importer(subject: Subject) -> Importer:
             poll_seconds=POLL_SECONDS,
         )
 
-    return Importer(store, wait, partial(blob_tokens, tenant), partial(computed_prompt_tokens, subject.url))
+    def computed() -> float | None:
+        return computed_prompt_tokens(subject.url) if settings.ENV.encoder == "engine" else None
+
+    return Importer(store, wait, partial(blob_tokens, tenant), computed)

@@ -9,15 +9,20 @@ from inference.bench.shapes import SHAPES
 
 
 def encode_grid(rows: Iterable[Row]) -> Grid:
-    """TFLOP/s: the matrices' arithmetic for the tokens that were prefilled, for shapes that are known."""
+    """The least a fact costs is to prefill its own tokens once: what was prefilled is told beside that.
+
+    TFLOP/s: the matrices' arithmetic for the tokens that were prefilled, for shapes that are known.
+    """
     columns = (
-        "shape", "strategy", "users who chat", "facts", "facts/s", "prefilled tokens a fact", "TFLOP/s",
+        "shape", "strategy", "encoder", "users who chat", "facts", "facts/s", "tokens of a fact",
+        "prefilled tokens a fact", "prefilled / own", "TFLOP/s",
         "TTFT p50 / p95 before, ms", "during", "after", "p95 during / before",
     )  # fmt: skip
     return Grid(columns, [_line(row) for row in rows if row.get("kind") == "encode"])
 
 
 def _line(row: Row) -> list[str]:
+    own = row.get("fact_tokens")
     computed, shape = row.get("computed_tokens"), SHAPES.get(row["shape"])
     flops = 2 * shape.parameters * row["computed_tokens_per_s"] if shape and computed else None
     waited = row.get("ttft_ms") or {}
@@ -26,10 +31,13 @@ def _line(row: Row) -> list[str]:
     return [
         row["shape"],
         row["strategy"],
+        row.get("encoder", "engine"),
         str(row["users"]),
         f"{row['facts']:,}",
         f"{row['facts_per_s']:.1f}",
-        f"{computed / row['facts']:.0f}" if computed else ABSENT,
+        f"{own / row['facts']:.1f}" if own else ABSENT,
+        f"{computed / row['facts']:.1f}" if computed else ABSENT,
+        f"{computed / own:.2f}" if computed and own else ABSENT,
         f"{flops / 1e12:.1f}" if flops else ABSENT,
         *(_waited(waited.get(name)) for name in ("before", "during", "after")),
         times,
