@@ -156,6 +156,8 @@ def _measure(
                     bar.update(task, advance=1, description=f"{name}, {mode.name}, k = {k}")
 
                 bench.run(conversation, told)
+                if not console.is_terminal:
+                    console.print(f"{conversation.name}: {bar.tasks[task].completed:.0f} of {left} done")
 
 
 def _embedder(folder: Path) -> Any:
