@@ -76,7 +76,7 @@ def test_the_contexts_tokens(
     assert before.startswith(f"<|im_start|>system\n{'Below is'}") == has_header
 
 
-@pytest.mark.parametrize(("pass_tokens", "runs"), [(4096, [6]), (120, [2, 2, 2]), (1, [1, 1, 1, 1, 1, 1])])
+@pytest.mark.parametrize(("pass_tokens", "runs"), [(4096, [6]), (120, [3, 2, 1]), (1, [1, 1, 1, 1, 1, 1])])
 def test_a_window_is_encoded_in_passes_as_workers_do(
     template: ChatTemplate, conversation: Conversation, pass_tokens: int, runs: list[int]
 ) -> None:
