@@ -53,12 +53,16 @@ class Outcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A pending encoding and the segment whose blob it waits for. `context`: hashes of what stands before it."""
+    """A pending encoding and the segment whose blob it waits for.
+
+    `context`: hashes of the facts that stand before it; `turns`: ids of the conversation's turns that do.
+    """
 
     encoding: Encoding
     segment: PlannedSegment
     fact_hash: str = ""
     context: Mapping[UUID, str] = field(default_factory=dict)
+    turns: tuple[UUID, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +101,9 @@ class Encoder:
         chosen = chosen.within(context=plan.context_lines, run=len(encodings))
         if len(encodings) < len(plan.lines):
             plan = self._plan(fact.owner, strategy, chosen)
+        turns = tuple(turn.pk for turn in chosen.turns)
         jobs = [
-            Job(encoding, segment, row.hash, chosen.before(index))
+            Job(encoding, segment, row.hash, chosen.before(index), turns)
             for index, (encoding, segment, row) in enumerate(zip(encodings, plan.lines, chosen.run, strict=True))
         ]
         return self._encode_pass(fact, strategy, plan, jobs)
@@ -128,20 +133,24 @@ class Encoder:
         return plan_encoding(
             self.model.template,
             keys=self._keys(owner, strategy),
-            context_lines=[line(row.text) for row in chosen.context],
+            context_lines=chosen.context_lines(self.model.template),
             lines=[line(row.text) for row in chosen.run],
             max_tokens=self._max_tokens(),
             pass_tokens=settings.ENV.encode_tokens,
+            has_header=strategy.has_header,
         )
 
     def _header_job(self, owner: Owner, strategy: ContextStrategy, plan: EncodingPlan) -> list[Job]:
-        if header_encoding(owner_id=owner.pk, fingerprint=self.model.fingerprint, strategy=strategy.name):
+        names = {"fingerprint": self.model.fingerprint, "strategy": strategy.name}
+        if plan.header is None or header_encoding(owner_id=owner.pk, **names):
             return []
         encoding = self._start(owner, strategy)
         return [] if encoding.state == EncodingState.READY else [Job(encoding, plan.header)]
 
     def _encode_pass(self, fact: Fact, strategy: ContextStrategy, plan: EncodingPlan, jobs: list[Job]) -> Outcome:
         """Which fact of a pass it failed at nobody knows: they are tried one by one after that."""
+        if plan.header is None:
+            self.encode_header(fact.owner)
         try:
             return self._encode(fact.owner, strategy, plan, [*self._header_job(fact.owner, strategy, plan), *jobs])
         except (EngineBroke, BlobMissing):
@@ -169,7 +178,7 @@ class Encoder:
         former = [(job.encoding.key, job.segment.key) for job in jobs if job.encoding.key]
         # Of attempts with another context, which ended before their end.
         self._forget(owner, [old for old, new in former if old != new])
-        coming = [ComingBlob(job.encoding, job.segment.key, list(job.context)) for job in jobs]
+        coming = [ComingBlob(job.encoding, job.segment.key, list(job.context), job.turns) for job in jobs]
         encodings_announce(tenant=owner.tenant, coming=coming)
 
     def _request(
@@ -200,6 +209,7 @@ class Encoder:
                 bytes=found[job.segment.key].nbytes,
                 fact_hash=job.fact_hash,
                 context=job.context,
+                turns=job.turns,
             )
             for job in jobs
             if job.segment.key in found

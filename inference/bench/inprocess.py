@@ -32,6 +32,26 @@ class EngineSettings:
 
 
 @dataclass(frozen=True)
+class BatchedRequest:
+    """`stop_ids` end the answer before `max_tokens`; without any it is that long. `extra` goes to logits processors."""
+
+    token_ids: Sequence[int]
+    max_tokens: int = 1
+    params: Mapping[str, Any] | None = None
+    stop_ids: Sequence[int] = ()
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class BatchedAnswer:
+    """`cached_tokens`: of the prompt, those that were not computed."""
+
+    token_ids: list[int]
+    cached_tokens: int
+    params: dict[str, Any] | None
+
+
+@dataclass(frozen=True)
 class TimedRequest:
     ms: float
     cached_tokens: int
@@ -90,19 +110,39 @@ class InProcessEngine:
         max_tokens: int = 1,
     ) -> TimedRequest:
         """From handing over the ids to having the last token. Without a salt no other request's blocks are reused."""
-        from vllm import SamplingParams
-
-        sampling = SamplingParams(
-            temperature=0,
-            max_tokens=max_tokens,
-            ignore_eos=True,
-            extra_args={"kv_transfer_params": dict(params)} if params else None,
-        )
-        prompt = {"prompt_token_ids": list(token_ids), "cache_salt": salt or uuid4().hex}
+        request = BatchedRequest(token_ids, max_tokens, params)
+        prompt, sampling = _prompt(request, salt), _sampling(request)
         started = perf_counter()
         output = self.llm.generate([prompt], [sampling], use_tqdm=False)[0]
         ended = perf_counter()
         return TimedRequest((ended - started) * 1000, output.num_cached_tokens or 0, output.kv_transfer_params)
+
+    def request_all(self, requests: Sequence[BatchedRequest]) -> list[BatchedAnswer]:
+        """In one batch, in this order. None reuses another's blocks."""
+        prompts = [_prompt(request) for request in requests]
+        outputs = self.llm.generate(prompts, [_sampling(request) for request in requests], use_tqdm=False)
+        return [
+            BatchedAnswer(list(out.outputs[0].token_ids), out.num_cached_tokens or 0, out.kv_transfer_params)
+            for out in outputs
+        ]
+
+
+def _prompt(request: BatchedRequest, salt: str | None = None) -> dict[str, Any]:
+    return {"prompt_token_ids": list(request.token_ids), "cache_salt": salt or uuid4().hex}
+
+
+def _sampling(request: BatchedRequest) -> Any:
+    from vllm import SamplingParams
+
+    transfer = {"kv_transfer_params": dict(request.params)} if request.params else {}
+    return SamplingParams(
+        temperature=0,
+        max_tokens=request.max_tokens,
+        ignore_eos=not request.stop_ids,
+        stop_token_ids=list(request.stop_ids),
+        detokenize=False,
+        extra_args={**transfer, **request.extra} or None,
+    )
 
 
 def _arguments(settings: EngineSettings) -> dict[str, Any]:

@@ -61,13 +61,18 @@ def case(row: Row) -> tuple[Any, ...]:
 
 def read_results(path: Path) -> dict[str, Any]:
     """Raises ResultsError, OSError."""
-    try:
-        content = json.loads(path.read_text())
-    except ValueError as error:
-        raise ResultsError(f"{path} is not JSON: {error}") from error
+    content = _json(path)
     if not isinstance(content, dict) or not {"machine", "rows"} <= set(content):
         raise ResultsError(f"{path} is not a result file of manage.py bench: it needs machine and rows")
     return content
+
+
+def read_measured(path: Path) -> dict[str, Any]:
+    """A result file, or a summary of `bench accuracy` as one with that single row. Raises ResultsError, OSError."""
+    content = _json(path)
+    if isinstance(content, dict) and {"machine", "strategies"} <= set(content):
+        return {"machine": content["machine"], "rows": [{"kind": "accuracy", **content}]}
+    return read_results(path)
 
 
 def in_one_run(rows: Sequence[Row]) -> list[list[Row]]:
@@ -88,3 +93,10 @@ def _compact(content: dict[str, Any]) -> str:
     rows = ",\n  ".join(json.dumps(row) for row in content["rows"])
     head = {name: value for name, value in content.items() if name != "rows"}
     return json.dumps(head)[:-1] + f', "rows": [\n  {rows}\n]}}\n'
+
+
+def _json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text())
+    except ValueError as error:
+        raise ResultsError(f"{path} is not JSON: {error}") from error

@@ -18,6 +18,7 @@ class ConnectorConfig:
     Bytes are per rank. `stage_seconds`: how long a request waits for blobs that are on their way. `waits_for_disk`:
     also for those that come from disk; without it such a request computes them, and they are loaded for the next.
     `keeps_encoded`: what is encoded stays in memory too; without it on disk alone, for others to load.
+    `ends_with_parent`: vLLM's core does not outlive the process that started it, even one that was killed.
     """
 
     store: Path
@@ -29,6 +30,7 @@ class ConnectorConfig:
     stage_seconds: float
     waits_for_disk: bool
     keeps_encoded: bool
+    ends_with_parent: bool
 
     @classmethod
     def read(cls, extra: Mapping[str, Any], *, model: str) -> "ConnectorConfig":
@@ -52,6 +54,7 @@ class ConnectorConfig:
             # A CPU reads a disk faster than it computes the same KV, a GPU computes it faster than it is read.
             waits_for_disk=bool(extra.get("waits_for_disk", current_platform.is_cpu())),
             keeps_encoded=bool(extra.get("keeps_encoded", True)),
+            ends_with_parent=bool(extra.get("ends_with_parent", False)),
         )
 
 

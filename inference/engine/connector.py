@@ -21,6 +21,7 @@ from vllm.v1.request import Request
 from inference.engine.arenas import ArenaPlan, block_groups, refuse_unsupported
 from inference.engine.config import ConnectorConfig
 from inference.engine.metadata import StepPlan, WorkerReport
+from inference.engine.parent import end_with_parent
 from inference.engine.residency import Residency
 from inference.engine.scheduler import SchedulerHalf
 from inference.engine.stats import ConnectorMetrics, ConnectorStats
@@ -40,7 +41,9 @@ class InferScaleConnector(KVConnectorBase_V1, SupportsHMA):
         parallel = vllm_config.parallel_config
         self._kv_config = kv_cache_config
         self._scheduler = self._worker = None
-        if role is KVConnectorRole.SCHEDULER:
+        if role is KVConnectorRole.SCHEDULER:  # in vLLM's core; its workers end with that by themselves
+            if config.ends_with_parent:
+                end_with_parent()
             plan = ArenaPlan.read(config, vllm_config, kv_cache_config)
             near = TierBooks(plan.near_rows, config.tenant_share)
             far = TierBooks(plan.far_rows, config.tenant_share) if plan.far_rows else None

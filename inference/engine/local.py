@@ -157,6 +157,7 @@ def _arguments(settings: LocalSettings) -> Any:
         "row_dtype": settings.row_dtype,
         "fingerprint": settings.fingerprint,
         "keeps_encoded": False,
+        "ends_with_parent": True,
         "waits_for_disk": True,
     }
     flags = ["--model", str(settings.model), "--kv-cache-dtype", settings.kv_cache_dtype]

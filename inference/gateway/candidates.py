@@ -1,6 +1,6 @@
 """Which facts a chat uses, worst first."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from uuid import UUID
 
@@ -9,6 +9,7 @@ from facts.scopes import Scopes
 from numpy.typing import NDArray
 
 from inference.gateway.snapshot import Entry, Snapshot
+from memory.retrieval import fuse_ranks
 
 Vector = NDArray[np.float32]
 
@@ -21,8 +22,11 @@ def choose_facts(
     top_k: int,
     now: datetime,
     allowed_ids: Collection[UUID] | None = None,
+    by_words: Sequence[UUID] = (),
 ) -> list[Entry]:
     """At most `top_k` facts, the worst first; by age when there is no query vector.
+
+    `by_words`: facts with words of the question, best first, whose ranks are fused with those of the vectors.
 
     A fact without a vector cannot lose to others by its score: such facts get up to half of the places, the newest
     first, and more when others leave them free.
@@ -31,11 +35,20 @@ def choose_facts(
     if query is None:
         return _newest(candidates.values(), top_k)
     is_all = len(candidates) == len(snapshot.entries)
-    found = snapshot.index.search(query, top_k, None if is_all else list(candidates))
+    compared = len(snapshot.index) if by_words else top_k
+    nearest = snapshot.index.search(query, compared, None if is_all else list(candidates))
+    found = [number for number, _ in nearest]
+    if by_words:
+        found = fuse_ranks(found, _ranked(snapshot, by_words, set(found)))
     unscored = [candidates[number] for number in snapshot.unembedded if number in candidates]
     without = _newest(unscored, max(top_k - len(found), (top_k + 1) // 2))
-    scored = [candidates[number] for number, _ in found[: top_k - len(without)]]
+    scored = [candidates[number] for number in found[: top_k - len(without)]]
     return [*without, *reversed(scored)]
+
+
+def _ranked(snapshot: Snapshot, fact_ids: Sequence[UUID], among: Collection[int]) -> list[int]:
+    numbers = map(snapshot.number, fact_ids)
+    return [number for number in numbers if number is not None and number in among]
 
 
 def _candidates(

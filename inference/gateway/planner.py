@@ -5,6 +5,7 @@ import random
 from collections.abc import Callable, Mapping
 from time import perf_counter
 from typing import Any
+from uuid import UUID
 
 import msgspec
 from api.filters import FilterError, parse_filters
@@ -12,7 +13,7 @@ from django.conf import settings
 from django.utils import timezone
 from facts.embedding import query_embedding
 from facts.models import Owner
-from facts.selectors import facts_matching, owner_get
+from facts.selectors import facts_by_words, facts_matching, owner_get
 from tenants.models import Tenant
 from tenants.scope import tenant_scope
 
@@ -27,9 +28,11 @@ from inference.gateway.runtime import Runtime
 from inference.gateway.sanitize import ask_for_usage, client_body
 from inference.gateway.snapshot import Entry, Snapshot
 from memory.contracts import InjectParams, Segment
-from memory.encoding import strategy_name
+from memory.encoding import strategy_name, text_tail
 from memory.keys import SaltKind, cache_salt
 from memory.prompt.messages import is_text_only, last_user_text
+
+MOST_BY_WORDS = 1000
 
 logger = logging.getLogger(__name__)
 
@@ -66,7 +69,7 @@ def plan_memory(
     scopes, question = options.scopes, last_user_text(messages)
     query = query_embedding(question) if question.strip() else None  # goes on while the database is asked
     owner = owner_get(tenant=tenant, scopes=scopes)
-    snapshot, chosen = _retrieve(runtime, tenant, owner, query, options) if owner else (None, [])
+    snapshot, chosen = _retrieve(runtime, tenant, owner, question, query, options) if owner else (None, [])
     retrieval_ms = (perf_counter() - started) * 1000
     prompt = fit_prompt(runtime, body, messages, without_repeats(chosen)) if chosen else None
     segments: tuple[Segment, ...] = ()
@@ -75,7 +78,8 @@ def plan_memory(
         if prompt.template_kwargs:
             body["chat_template_kwargs"] = {**(body.get("chat_template_kwargs") or {}), **prompt.template_kwargs}
         if options.mode == "auto" and runtime.may_inject and is_text_only(messages):
-            segments = injectable_segments(runtime, prompt, snapshot.header)
+            tail = text_tail(tenant.strategy)
+            segments = injectable_segments(runtime, prompt, snapshot.header, text_tail=tail)
     if segments:
         body["kv_transfer_params"] = InjectParams(str(tenant.pk), segments).to_params() | known_tokens(body, prompt)
     owner_key = f"{scopes.owner_kind}/{scopes.owner_name}"
@@ -106,7 +110,12 @@ def known_tokens(body: Mapping[str, Any], prompt: FittedPrompt | None) -> dict[s
 
 
 def _retrieve(
-    runtime: Runtime, tenant: Tenant, owner: Owner, query: Callable[[], Vector | None] | None, options: MemoryOptions
+    runtime: Runtime,
+    tenant: Tenant,
+    owner: Owner,
+    question: str,
+    query: Callable[[], Vector | None] | None,
+    options: MemoryOptions,
 ) -> tuple[Snapshot, list[Entry]]:
     snapshot = runtime.snapshots.current(owner, strategy_name(tenant.strategy))
     if not len(snapshot):
@@ -119,6 +128,9 @@ def _retrieve(
             raise ApiError(400, str(error), "memory.filters") from error
         found = facts_matching(tenant=tenant, scopes=options.scopes, condition=condition)
         allowed = set(found.values_list("pk", flat=True))
+    by_words: list[UUID] = []
+    if query is not None and len(snapshot) > options.top_k:  # otherwise all are used, whatever their words
+        by_words = facts_by_words(owner=owner, question=question, limit=MOST_BY_WORDS)
     vector = query() if query else None
     with snapshot.lock:
         chosen = choose_facts(
@@ -128,6 +140,7 @@ def _retrieve(
             top_k=options.top_k,
             now=timezone.now(),
             allowed_ids=allowed,
+            by_words=by_words,
         )
     if options.order == "random":
         random.shuffle(chosen)

@@ -48,6 +48,10 @@ class Snapshot:
     def __len__(self) -> int:
         return len(self.entries)
 
+    def number(self, fact_id: UUID) -> int | None:
+        """The fact's number here; None while it is unknown."""
+        return self._numbers.get(fact_id)
+
     def apply(self, rows: Iterable[FactRow], *, seq: int, header: Segment | None, line: Callable[[str], str]) -> None:
         """Take in rows changed after `self.seq`; `seq` is the sequence they were read at, or an earlier one."""
         ids, vectors = [], []

@@ -46,11 +46,12 @@ class PlannedSegment:
 class EncodingPlan:
     """Of the context the last `context_lines` are in `token_ids`; `lines` is empty when only the header is encoded.
 
-    Each line is encoded behind all that stands before it: header, context, the lines before.
+    Each line is encoded behind all that stands before it: header, context, the lines before. `header` is None where
+    the strategy has none before its context.
     """
 
     token_ids: list[int]
-    header: PlannedSegment
+    header: PlannedSegment | None
     lines: tuple[PlannedSegment, ...] = ()
     context_lines: int = 0
 
@@ -63,15 +64,17 @@ def plan_encoding(
     lines: Sequence[str],
     max_tokens: int,
     pass_tokens: int | None = None,
+    has_header: bool = True,
 ) -> EncodingPlan:
-    """Lines come from `ChatTemplate.line`: context, the best last, and at least one line to encode.
+    """Lines come from `ChatTemplate.line`, in a context also from `turn_line`: context, the best last, and at least one
+    line to encode.
 
     The first line is always encoded, the farthest context left out until `max_tokens` are enough for it. Lines behind
     it are encoded in the same pass as long as it has no more than `pass_tokens`. Raises PromptTooLong.
     """
     context, taken = list(context_lines), list(lines)
     shared = min(max_tokens, max_tokens if pass_tokens is None else pass_tokens)
-    prompt = encode_prompt(template, context, taken)
+    prompt = encode_prompt(template, context, taken, has_header=has_header)
     while len(prompt.token_ids) > (max_tokens if len(taken) == 1 else shared):
         if len(taken) > 1:
             del taken[max(1, sum(span.end <= shared for span in prompt.lines)) :]
@@ -79,9 +82,10 @@ def plan_encoding(
             del context[: _surplus_lines(prompt, max_tokens)]
         else:
             raise PromptTooLong(f"{len(prompt.token_ids)} tokens with the header, the model takes {max_tokens}")
-        prompt = encode_prompt(template, context, taken)
-    header, *segments = (_segment(prompt.token_ids, span, keys) for span in (prompt.header, *prompt.lines))
-    return EncodingPlan(prompt.token_ids, header, tuple(segments), len(context))
+        prompt = encode_prompt(template, context, taken, has_header=has_header)
+    header = _segment(prompt.token_ids, prompt.header, keys) if has_header else None
+    segments = tuple(_segment(prompt.token_ids, span, keys) for span in prompt.lines)
+    return EncodingPlan(prompt.token_ids, header, segments, len(context))
 
 
 def plan_header(template: ChatTemplate, *, keys: KeySpace) -> EncodingPlan:

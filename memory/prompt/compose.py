@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Any
 
-from memory.prompt.block import CLOSING_LINE, MEMORY_HEADER, memory_block
+from memory.prompt.block import CLOSING_LINE, memory_block
 from memory.prompt.messages import Message, last_user_text
 from memory.prompt.template import ChatTemplate
 from memory.prompt.tokens import TokenizedText, TokenSpan, token_ids, tokenize
@@ -47,7 +47,7 @@ class ComposedPrompt:
 
     @cached_property
     def _spans(self) -> tuple[TokenSpan, ...]:
-        return _line_spans(self._tokens, self._template, self._lines) if self.begins_with_memory else ()
+        return _line_spans(self._tokens, self._template.header, self._lines) if self.begins_with_memory else ()
 
     @cached_property
     def _tokens(self) -> TokenizedText:
@@ -90,11 +90,13 @@ def compose_prompt(
     )
 
 
-def encode_prompt(template: ChatTemplate, context_lines: Sequence[str], lines: Sequence[str]) -> EncodePrompt:
-    """The tokens facts are encoded from: the encoding header, context in serving format, at least one fact."""
-    block = [*context_lines, *lines]
-    tokens = tokenize(template.tokenizer, template.header + memory_block(block).removeprefix(MEMORY_HEADER))
-    header, *spans = _line_spans(tokens, template, block)
+def encode_prompt(
+    template: ChatTemplate, context_lines: Sequence[str], lines: Sequence[str], *, has_header: bool = True
+) -> EncodePrompt:
+    """The tokens facts are encoded from: the encoding header where there is one, context, at least one fact."""
+    block, start = [*context_lines, *lines], template.header if has_header else ""
+    tokens = tokenize(template.tokenizer, f"{start}{''.join(block)}{CLOSING_LINE}")
+    header, *spans = _line_spans(tokens, start, block)
     count = len(context_lines)
     return EncodePrompt(tokens.ids[: spans[-1].end], header, tuple(spans[:count]), tuple(spans[count:]))
 
@@ -105,6 +107,6 @@ def header_prompt(template: ChatTemplate) -> EncodePrompt:
     return EncodePrompt(prompt.header.of(prompt.token_ids), prompt.header)
 
 
-def _line_spans(tokens: TokenizedText, template: ChatTemplate, lines: Sequence[str]) -> tuple[TokenSpan, ...]:
+def _line_spans(tokens: TokenizedText, header: str, lines: Sequence[str]) -> tuple[TokenSpan, ...]:
     """Spans of the header and of each line, in a text that begins with them."""
-    return tokens.spans([0, *accumulate(map(len, lines), initial=len(template.header))])
+    return tokens.spans([0, *accumulate(map(len, lines), initial=len(header))])

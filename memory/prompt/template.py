@@ -65,6 +65,10 @@ class ChatTemplate:
         """A fact in serving format, this tokenizer's special strings neutralised."""
         return fact_line(clean_text(text, self.special_tokens))
 
+    def turn_line(self, speaker: str, text: str) -> str:
+        """A turn of a conversation as context of a fact, which no chat serves."""
+        return f"{clean_text(f'{speaker}: {text}', self.special_tokens)}\n"
+
     def place(self, messages: Sequence[Message], block: str, *, real_date: str | None = None) -> list[Message]:
         """New messages with `block` where memory stands, the application's system text right after it."""
         texts, rest = split_system(messages, knows_developer=self.knows_developer)

@@ -17,7 +17,11 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 ROOT = Path(__file__).resolve().parents[2]
 PREFIX = "INFERSCALE_"
-STRATEGY = re.compile(r"(neighbours|window)\(\d{1,3}\)")
+# As memory.encoding reads it, which needs numpy.
+STRATEGY = re.compile(
+    r"(?:turns\(\d{1,3}\)|(?:neighbours|nearest|window)\(\d{1,3}\)(?:\+turns\(\d{1,3}\))?)(?:\+tail\(\d{1,3}\))?"
+)
+STRATEGY_FORMS = "neighbours(n), nearest(n), window(n) or turns(n), with +turns(n) or +tail(n) if wanted"
 SECRET_FIELDS = ("database_url", "redis_url", "secret_key")
 
 
@@ -140,7 +144,7 @@ class Environment(BaseSettings):
     @classmethod
     def _check_strategy(cls, value: str) -> str:
         if not STRATEGY.fullmatch(value):
-            raise ValueError("must be neighbours(n) or window(n)")
+            raise ValueError(f"must be {STRATEGY_FORMS}")
         return value
 
     @property

@@ -57,11 +57,12 @@ class DeleteResult:
 
 @dataclass(frozen=True, slots=True)
 class ComingBlob:
-    """What an encoding's blob will be called, and the facts it will be computed behind."""
+    """What an encoding's blob will be called, and the facts and turns it will be computed behind."""
 
     encoding: Encoding
     key: str
     context: Sequence[UUID] = ()
+    turns: Sequence[UUID] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,3 +76,4 @@ class MadeBlob:
     bytes: int
     fact_hash: str = ""
     context: Mapping[UUID, str] = field(default_factory=dict)
+    turns: Sequence[UUID] = ()

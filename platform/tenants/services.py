@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from config.env import STRATEGY
+from config.env import STRATEGY, STRATEGY_FORMS
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.utils import timezone
@@ -22,7 +22,7 @@ def tenant_create(*, name: str, slug: str | None = None, strategy: str | None = 
     if not name:
         raise ValueError("a tenant's name must contain text")
     if strategy is not None and not STRATEGY.fullmatch(strategy):
-        raise ValueError(f"strategy must be neighbours(n) or window(n), not {strategy!r}")
+        raise ValueError(f"strategy must be {STRATEGY_FORMS}, not {strategy!r}")
     fields: dict[str, Any] = {} if strategy is None else {"strategy": strategy}
     slug = slug or slugify(name)[:64] or f"tenant-{secrets.token_hex(4)}"
     return Tenant.objects.create(name=name, slug=slug, **fields)

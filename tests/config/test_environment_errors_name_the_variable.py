@@ -8,7 +8,7 @@ WRONG = [
     ("INFERSCALE_TOP_K", "0", "greater than or equal to 1"),
     ("INFERSCALE_DEBUG", "perhaps", "valid boolean"),
     ("INFERSCALE_LOG_LEVEL", "LOUD", "'WARNING' or 'ERROR'"),
-    ("INFERSCALE_STRATEGY", "turns", "must be neighbours(n) or window(n)"),
+    ("INFERSCALE_STRATEGY", "turns", "must be neighbours(n), nearest(n), window(n) or turns(n)"),
     ("INFERSCALE_ENGINE_URL", "localhost:8000", "must be an http:// or https:// URL"),
     ("INFERSCALE_SECRET_KEY", "short", "at least 32 characters"),
     ("DATABASE_URL", "mysql://root@db/x", "must be a postgres://"),

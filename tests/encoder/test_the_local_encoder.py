@@ -16,6 +16,7 @@ from tests.engine.harness import assert_same, wait_until_written
 from tests.stack.app import App, stored
 from tests.stack.stack import Stack
 from tests.workers.helpers import line_of, plan_of
+from tests.workers.running.processes import until
 
 pytestmark = [pytest.mark.engine, pytest.mark.django_db(transaction=True)]
 FACTS = ("Alice lives in Lisbon with her family.", "Alice has a cat called Pepper.", "Alice plays the accordion.")
@@ -104,3 +105,11 @@ def test_a_local_engine_that_dies_is_replaced(app: App, stack: Stack, store: Blo
     app.remember("alice", *FACTS)
     app.until_encoded("alice")
     assert len(stored(store, app.keys("alice"))) == len(FACTS) + 1
+
+
+def test_nothing_is_left_of_a_local_engine_whose_worker_is_killed(stack: Stack) -> None:
+    """The last test: nobody encodes after it."""
+    core = stack.local_engine()
+    processes = [core, *core.children(recursive=True)]
+    stack.kill_encoder()
+    until(lambda: not any(process.is_running() for process in processes), "all of it is gone", 30)

@@ -51,6 +51,7 @@ def test_each_blob_is_that_of_a_request_of_its_own(engine: Engine, plan: Encodin
 def test_a_fact_behind_others_has_other_kv_than_without_them(engine: Engine, plan: EncodingPlan) -> None:
     """What a blob is compared with above is not the same for any context."""
     line = plan.lines[-1]
+    assert plan.header
     header = plan.token_ids[: plan.header.end]
     ids = [*header, *plan.token_ids[line.start : line.end]]
     (bare,) = encoded(engine, ids, Span(key_of("bare", 0), len(header), len(ids)))

@@ -6,7 +6,7 @@ from django.utils import timezone
 from facts.embedding import embed_query
 from facts.models import Fact
 from facts.scopes import Scopes
-from facts.selectors import owner_get
+from facts.selectors import facts_by_words, owner_get
 from tenants.models import Tenant
 
 from inference.gateway.candidates import choose_facts
@@ -25,12 +25,15 @@ def chosen(
     scopes: Scopes = ALICE,
     top_k: int = 50,
     now: datetime | None = None,
+    by_words: bool = False,
 ) -> list[str]:
     owner = owner_get(tenant=tenant, scopes=scopes)
     assert owner is not None
     snapshot = runtime.snapshots.current(owner, strategy_name(tenant.strategy))
     query = embed_query(question) if question else None
-    found = choose_facts(snapshot, scopes=scopes, query=query, top_k=top_k, now=now or timezone.now())
+    words = facts_by_words(owner=owner, question=question, limit=100) if by_words else []
+    now = now or timezone.now()
+    found = choose_facts(snapshot, scopes=scopes, query=query, top_k=top_k, now=now, by_words=words)
     return [entry.line.removeprefix("- ").strip() for entry in found]
 
 
@@ -69,3 +72,23 @@ def test_more_names_narrow_the_choice(runtime: Runtime, tenant: Tenant) -> None:
     add_facts(tenant, "Alice likes soup.", scopes=both)
     assert chosen(runtime, tenant, "likes", scopes=both) == ["Alice likes soup."]
     assert set(chosen(runtime, tenant, "likes")) == {"Alice likes tea.", "Alice likes soup."}
+
+
+NUMBERED = [f"The parcel with number {number} was sent to a customer." for number in range(700, 730)]
+
+
+def test_a_name_that_vectors_blur_is_found_by_its_word(runtime: Runtime, tenant: Tenant) -> None:
+    add_facts(tenant, *NUMBERED, "Zofia was ill on Monday.")
+    question = "How are packages shipped to clients? Zofia wonders."
+    assert "Zofia was ill on Monday." not in chosen(runtime, tenant, question, top_k=3)
+    found = chosen(runtime, tenant, question, top_k=3, by_words=True)
+    assert "Zofia was ill on Monday." in found
+    assert len(found) == 3
+
+
+def test_words_bring_back_no_fact_that_is_out_of_bounds(runtime: Runtime, tenant: Tenant) -> None:
+    facts = add_facts(tenant, *NUMBERED, "Zofia was ill on Monday.")
+    expiry = timezone.now() + timedelta(hours=1)
+    Fact.objects.filter(pk=facts[-1].pk).update(expires_at=expiry)
+    found = chosen(runtime, tenant, "Zofia", top_k=3, by_words=True, now=expiry + timedelta(seconds=1))
+    assert "Zofia was ill on Monday." not in found

@@ -30,6 +30,19 @@ def test_facts_with_kv_stand_first_and_are_injected_behind_the_header(runtime: R
     assert plan.tokens_injected == sum(segment.tokens for segment in injected_segments(plan)) > 0
 
 
+def test_a_strategys_tail_is_sent_as_text(runtime: Runtime, tenant: Tenant) -> None:
+    make_ready(runtime, *add_facts(tenant, *TEXTS))
+    key = chat_key_of(tenant)
+    whole = ask(runtime, key, user="alice")
+    Tenant.objects.filter(pk=tenant.pk).update(strategy=f"{tenant.strategy}+tail(1)")
+    plan = ask(runtime, key, user="alice")
+    assert plan.body["messages"] == whole.body["messages"]
+    assert injected_keys(plan) == injected_keys(whole)[:-1]
+    assert plan.tokens_injected < whole.tokens_injected
+    Tenant.objects.filter(pk=tenant.pk).update(strategy=f"{tenant.strategy}+tail(9)")
+    assert ask(runtime, key, user="alice").mode == "prompt"
+
+
 def test_without_the_header_nothing_is_injected(runtime: Runtime, tenant: Tenant) -> None:
     from facts.models import Encoding
 

@@ -11,7 +11,7 @@ from tenants.models import Tenant
 from inference.gateway.runtime import Runtime
 from inference.gateway.threads import _connected
 from tests.factories import add_facts
-from tests.gateway.helpers import ask, chat_key_of
+from tests.gateway.helpers import ask, chat_key_of, facts_in
 
 
 @pytest.fixture
@@ -41,6 +41,18 @@ def test_key_and_owner_are_one_query_each(runtime: Runtime, tenant: Tenant) -> N
     with CaptureQueriesContext(connection) as queries:
         assert ask(runtime, key, user="alice").facts == 1
     assert len(queries) == 2
+
+
+def test_words_are_one_more_where_facts_have_to_be_chosen(runtime: Runtime, tenant: Tenant) -> None:
+    add_facts(tenant, "Bob lives in Lisbon.", "Ann has a parrot.", "Xq77-b lives.")
+    key = chat_key_of(tenant)
+    memory = {"user_id": "alice", "top_k": 2}
+    ask(runtime, key, memory=memory)
+    with CaptureQueriesContext(connection) as queries:
+        plan = ask(runtime, key, memory=memory, messages=[{"role": "user", "content": "Who is xq77-b?"}])
+    assert plan.facts == 2
+    assert facts_in(plan)[-1] == "Xq77-b lives."
+    assert len(queries) == 3
 
 
 def test_a_connection_closed_by_the_database_is_replaced(own_connection: None) -> None:

@@ -45,6 +45,11 @@ def line_of(plan: EncodingPlan) -> PlannedSegment:
     return line
 
 
+def header_of_plan(plan: EncodingPlan) -> PlannedSegment:
+    assert plan.header is not None
+    return plan.header
+
+
 def write_blob(store: BlobStore, segment: PlannedSegment, *, fingerprint: str = "") -> None:
     rows = torch.zeros(segment.tokens, LAYOUT.row_elements)
     made_by = fingerprint or encoding_model().blob_fingerprint
@@ -53,7 +58,7 @@ def write_blob(store: BlobStore, segment: PlannedSegment, *, fingerprint: str = 
 
 def write_blobs(store: BlobStore, plan: EncodingPlan) -> None:
     """Header and lines, as if an engine had just encoded them."""
-    for segment in (plan.header, *plan.lines):
+    for segment in (header_of_plan(plan), *plan.lines):
         write_blob(store, segment)
 
 

@@ -17,6 +17,7 @@ from tests.workers.helpers import (
     encoding_into,
     finished,
     header_of,
+    header_of_plan,
     line_of,
     plan_of,
     ready,
@@ -42,7 +43,7 @@ def test_fact_and_header_become_ready_without_an_engine(store: BlobStore, fact: 
     assert (encoding.state, encoding.key, encoding.digest) == ("ready", line.key, line.digest)
     assert encoding.digest == token_digest(plan.token_ids[line.start : line.end])
     assert (encoding.tokens, encoding.bytes) == (line.tokens, line.tokens * 8 * 4)
-    assert header_of(fact).key == plan.header.key
+    assert header_of(fact).key == header_of_plan(plan).key
 
 
 def test_readers_get_them_with_the_next_delta(store: BlobStore, fact: Fact) -> None:
@@ -52,7 +53,7 @@ def test_readers_get_them_with_the_next_delta(store: BlobStore, fact: Fact) -> N
     assert row.key == line_of(plan_of(fact)).key
     header = header_encoding(owner_id=fact.owner_id, **names)
     assert header is not None
-    assert header.key == plan_of(fact).header.key
+    assert header.key == header_of_plan(plan_of(fact)).key
 
 
 def test_a_task_that_comes_twice_changes_nothing(store: BlobStore, engine: TroubledEngine, fact: Fact) -> None:
@@ -112,7 +113,7 @@ def test_a_blob_of_another_model_is_not_served_and_nobodys_failure(store: BlobSt
 
 
 def test_a_header_can_be_encoded_alone(store: BlobStore, fact: Fact) -> None:
-    write_blob(store, plan_of(fact).header)
+    write_blob(store, header_of_plan(plan_of(fact)))
     finished(encode_header, fact.tenant_id, fact.owner_id)
     assert header_of(fact).state == "ready"
 

@@ -16,6 +16,7 @@ from tests.workers.helpers import (
     encoding_into,
     finished,
     header_of,
+    header_of_plan,
     plan_of,
     ready,
     write_asked,
@@ -142,7 +143,7 @@ def test_a_refused_header_fails_by_itself(store: BlobStore, engine: TroubledEngi
     engine.encode = answering(400)
     finished(encode_header, fact.tenant_id, fact.owner_id)
     assert header_of(fact).state == "failed"
-    write_blob(store, plan_of(fact).header)
+    write_blob(store, header_of_plan(plan_of(fact)))
     ready(store, fact)
     assert header_of(fact).state == "ready"
 

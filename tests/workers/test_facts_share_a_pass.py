@@ -13,7 +13,16 @@ from tenants.scope import tenant_scope
 
 from memory.store import BlobStore
 from tests.factories import add_facts
-from tests.workers.helpers import encoding_into, encoding_of, finished, pass_of, run_task, tasks_in, write_asked
+from tests.workers.helpers import (
+    encoding_into,
+    encoding_of,
+    finished,
+    header_of_plan,
+    pass_of,
+    run_task,
+    tasks_in,
+    write_asked,
+)
 from tests.workers.troubled_engine import Body, Reply, TroubledEngine, accept_all
 from workers import blobs
 from workers.attempts import MAX_FAILURES
@@ -70,7 +79,7 @@ def test_one_request_encodes_all_that_is_new(store: BlobStore, engine: TroubledE
     plan = pass_of(facts, strategy=STRATEGY)
     assert body["prompt"] == plan.token_ids
     assert [span["key"] for span in body["kv_transfer_params"]["spans"]] == [
-        plan.header.key,
+        header_of_plan(plan).key,
         *(line.key for line in plan.lines),
     ]
     assert states(*facts) == ["ready"] * 5

@@ -12,7 +12,7 @@ from rich.console import Console
 from inference.bench.report.plots import draw_all
 from inference.bench.report.readme import with_sections
 from inference.bench.report.sections import sections
-from inference.bench.results import read_results
+from inference.bench.results import read_measured
 
 HELP = "make tables (between the README's bench markers) and SVG plots of result files"
 README = ROOT / "README.md"
@@ -27,7 +27,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Mapping[str, Any], console: Console) -> None:
-    files = [read_results(path) for path in options["files"]]
+    files = [read_measured(path) for path in options["files"]]
     made = sections(files)
     if options["print"]:
         for name, content in made.items():

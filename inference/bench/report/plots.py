@@ -64,7 +64,27 @@ def _plots(rows: Sequence[Row]) -> list[Plot]:
             plots.append(("throughput", f"ttft-distribution-{shape}", _distribution, crowd))
         if sessions := [row for row in own if row["kind"] == "session"]:
             plots.append(("session", f"session-{shape}", _over_turns, sessions))
+    for model in sorted({row["model"] for row in rows if row["kind"] == "accuracy"}):
+        compared = [row for row in rows if row["kind"] == "accuracy" and row["model"] == model]
+        plots.append(("accuracy", f"accuracy-{model}", _divergence, compared))
     return plots
+
+
+def _divergence(axes: Any, rows: Sequence[Row]) -> None:
+    """A line a mode, the least divergence on top; prompt mode's own is nothing."""
+    of_k = {row["k"]: row["strategies"] for row in sorted(rows, key=lambda row: row["k"])}
+    first = next(iter(of_k.values()))
+    names = sorted((name for name in first if name != "prompt"), key=lambda name: -first[name]["kl"])
+    for k, modes in of_k.items():
+        shown = [name for name in names if name in modes]
+        kl = [modes[name]["kl"] for name in shown]
+        low, high = zip(*(modes[name]["intervals"]["kl"] for name in shown), strict=True)
+        reach = [[mean - least for mean, least in zip(kl, low, strict=True)],
+                 [most - mean for mean, most in zip(kl, high, strict=True)]]  # fmt: skip
+        axes.errorbar(kl, [names.index(name) for name in shown], xerr=reach, fmt="o", label=f"{k} facts")
+    axes.set_yticks(range(len(names)), labels=names)
+    axes.set(xscale="log", xlabel="KL of the first answer token against prompt mode, nats (95% interval)")
+    axes.set_title(f"{rows[0]['model']}: how far answers are from prompt mode's")
 
 
 def _over_k(axes: Any, rows: Sequence[Row]) -> None:

@@ -3,10 +3,12 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from inference.bench.report.accuracy import accuracy_grid
 from inference.bench.report.encode import encode_grid
 from inference.bench.report.grid import Grid
 from inference.bench.report.latency import latency_grid
 from inference.bench.report.machines import machine_sentence
+from inference.bench.report.recall import recall_grid
 from inference.bench.report.roofline import roofline_grid
 from inference.bench.report.session import session_grid
 from inference.bench.report.throughput import throughput_grid
@@ -27,6 +29,8 @@ GRIDS: dict[str, Callable[[Iterable[Row]], Grid]] = {
     "encode": encode_grid,
     "session": session_grid,
     "roofline": roofline_grid,
+    "accuracy": accuracy_grid,
+    "recall": recall_grid,
 }
 
 

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from inference.bench.errors import BenchError
 
-KINDS = ("engine", "latency", "throughput", "encode", "session", "stack", "report")
+KINDS = ("engine", "latency", "throughput", "encode", "session", "accuracy", "recall", "stack", "report")
 FILE_WIDTH = 200
 
 

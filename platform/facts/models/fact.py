@@ -3,10 +3,12 @@
 import uuid
 
 from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
+from django.contrib.postgres.search import SearchVector, SearchVectorField
 from django.db import models
 from django.utils import timezone
 from tenants.models import Tenant
-from tenants.scope import TenantManager
+from tenants.scope import ClosedQuerySet, TenantManager
 
 from facts.models.owner import Owner, Turn
 from facts.scopes import Scopes
@@ -15,6 +17,17 @@ from facts.scopes import Scopes
 class FactStatus(models.TextChoices):
     ACTIVE = "active"
     DELETED = "deleted"
+
+
+WORDS_LANGUAGE = "english"
+
+
+class FactManager(TenantManager["Fact"]):
+    """Without the words, which only the database reads."""
+
+    def get_queryset(self) -> models.QuerySet["Fact"]:
+        facts = super().get_queryset()
+        return facts if isinstance(facts, ClosedQuerySet) else facts.defer("words")
 
 
 class Fact(models.Model):
@@ -39,10 +52,13 @@ class Fact(models.Model):
     seq = models.BigIntegerField(default=0, help_text="The owner's change_seq at the last change")
     embedding = models.BinaryField(null=True, help_text="float32, little-endian, unit norm")
     embedding_model = models.CharField(max_length=255, blank=True, default="")
+    words = models.GeneratedField(
+        expression=SearchVector("text", config=WORDS_LANGUAGE), output_field=SearchVectorField(), db_persist=True
+    )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
 
-    objects = TenantManager()
+    objects = FactManager()
 
     class Meta:
         constraints = (
@@ -55,6 +71,7 @@ class Fact(models.Model):
         indexes = (
             models.Index(fields=("owner", "seq"), name="fact_by_seq"),
             models.Index(fields=("tenant", "-created_at"), name="fact_by_time"),
+            GinIndex(fields=("words",), name="fact_by_words"),
         )
 
     def __str__(self) -> str:

@@ -20,8 +20,10 @@ from facts.selectors.encodings import (
     headers_unfinished,
 )
 from facts.selectors.facts import fact_get, fact_history, facts_matching
-from facts.selectors.owners import OwnerState, event_get, events_list, owner_get, owner_state, turns_before
-from facts.selectors.rows import FactRow, earlier_facts, fact_delta, facts_from
+from facts.selectors.owners import OwnerState, event_get, events_list, owner_get, owner_state
+from facts.selectors.rows import FactRow, earlier_facts, fact_delta, facts_from, other_facts
+from facts.selectors.turns import turns_before, turns_readable
+from facts.selectors.words import facts_by_words
 
 __all__ = [
     "FactRow",
@@ -39,6 +41,7 @@ __all__ = [
     "fact_encoding",
     "fact_get",
     "fact_history",
+    "facts_by_words",
     "facts_from",
     "facts_matching",
     "facts_unencoded",
@@ -46,10 +49,12 @@ __all__ = [
     "headers_unfinished",
     "keys_of_owners",
     "known_keys",
+    "other_facts",
     "owner_get",
     "owner_state",
     "owners_with_stale",
     "ready_blobs",
     "served_keys",
     "turns_before",
+    "turns_readable",
 ]

@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from tenants.models import Tenant
 from tenants.scope import tenant_scope
 
-from facts.models import Event, Fact, Owner, Turn
+from facts.models import Event, Owner
 from facts.scopes import Scopes
 
 OWNER_FIELDS = tuple(field.attname for field in Owner._meta.concrete_fields)
@@ -32,14 +32,6 @@ def owner_state(owner_id: int) -> OwnerState:
     """Read it before the delta: what the delta brings beyond it comes again with the next one. Zeros when gone."""
     state = Owner.objects.filter(pk=owner_id).values_list("change_seq", "erasure_epoch").first()
     return OwnerState(*state) if state else OwnerState(0, 0)
-
-
-def turns_before(*, fact: Fact, limit: int) -> list[Turn]:
-    """The turns said before the fact's own, oldest first."""
-    if fact.source_turn is None:
-        return []
-    turns = Turn.objects.filter(owner_id=fact.owner_id, created_at__lt=fact.source_turn.created_at)
-    return list(turns.order_by("-created_at")[:limit])[::-1]
 
 
 def events_list(*, tenant: Tenant) -> QuerySet[Event]:

@@ -68,6 +68,12 @@ def earlier_facts(*, fact: Fact) -> list[FactRow]:
     return _rows(facts.order_by("created_at", "pk"))
 
 
+def other_facts(*, fact: Fact) -> list[FactRow]:
+    """The owner's other facts that hold now, stored before or after this one, oldest first."""
+    facts = Fact.objects.filter(not_expired(), owner_id=fact.owner_id, status=FactStatus.ACTIVE).exclude(pk=fact.pk)
+    return _rows(facts.order_by("created_at", "pk"))
+
+
 def facts_from(*, fact: Fact, limit: int) -> list[FactRow]:
     """This fact and those of its owner stored after it, as far as they hold now, oldest first."""
     after = Q(created_at__gt=fact.created_at) | Q(created_at=fact.created_at, pk__gte=fact.pk)

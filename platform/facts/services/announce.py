@@ -18,9 +18,15 @@ def encodings_announce(*, tenant: Tenant, coming: Sequence[ComingBlob]) -> int:
     """
     now = timezone.now()
     noted = [
-        Encoding(pk=blob.encoding.pk, key=blob.key, context_fact_ids=list(blob.context), updated_at=now)
+        Encoding(
+            pk=blob.encoding.pk,
+            key=blob.key,
+            context_fact_ids=list(blob.context),
+            context_turn_ids=list(blob.turns),
+            updated_at=now,
+        )
         for blob in coming
     ]
     with tenant_scope(tenant):
         pending = Encoding.objects.filter(state=EncodingState.PENDING)
-        return pending.bulk_update(noted, ["key", "context_fact_ids", "updated_at"])
+        return pending.bulk_update(noted, ["key", "context_fact_ids", "context_turn_ids", "updated_at"])

@@ -52,7 +52,10 @@ class Staleness:
 def mark_stale(owner: Owner, fact_ids: Collection[UUID], *, seq: int) -> Staleness:
     """No KV of these facts, nor any computed from them, is served again; readers learn it from `seq`."""
     ids = list(fact_ids)
-    affected = Encoding.objects.filter(Q(fact_id__in=ids) | Q(context_fact_ids__overlap=ids), owner=owner)
+    # What a turn said, its facts say: who has read the turn has read them.
+    turns = list(Fact.objects.filter(pk__in=ids, source_turn__isnull=False).values_list("source_turn_id", flat=True))
+    read = Q(context_fact_ids__overlap=ids) | Q(context_turn_ids__overlap=turns)
+    affected = Encoding.objects.filter(Q(fact_id__in=ids) | read, owner=owner)
     affected = affected.exclude(state=EncodingState.STALE)
     pairs = list(affected.values_list("pk", "fact_id"))
     affected.update(state=EncodingState.STALE, error="", updated_at=timezone.now())

@@ -1,6 +1,6 @@
 """The one step that lets blobs be served."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from uuid import UUID
 
 from django.utils import timezone
@@ -9,22 +9,27 @@ from tenants.scope import tenant_scope
 
 from facts.inputs import MadeBlob
 from facts.models import Encoding, EncodingState, Fact, FactStatus, Owner
+from facts.selectors.turns import turns_readable
 from facts.services.change import encode_on_commit, owner_locked, owner_touch
 
-MADE = ("state", "key", "digest", "tokens", "bytes", "context_fact_ids", "fact_hash", "error", "taken_by", "updated_at")
+MADE = (
+    "state", "key", "digest", "tokens", "bytes", "context_fact_ids", "context_turn_ids", "fact_hash", "error",
+    "taken_by", "updated_at",
+)  # fmt: skip
 
 
 def encodings_mark_ready(*, tenant: Tenant, owner_id: int, blobs: Sequence[MadeBlob]) -> set[int]:
     """Ids of the encodings whose blobs are served from here on; the caller drops the others.
 
-    A blob is lost when its fact was changed or deleted since, when a fact of its context was (then it is sent to be
-    encoded again), when it was marked stale, or when another worker made another blob first.
+    A blob is lost when its fact was changed or deleted since, when a fact or turn of its context was (then it is sent
+    to be encoded again), when it was marked stale, or when another worker made another blob first.
     """
     with tenant_scope(tenant), owner_locked(owner_id) as owner:
         current = Encoding.objects.filter(pk__in=[blob.encoding.pk for blob in blobs], owner=owner)
         waiting = {encoding.pk: encoding for encoding in current.exclude(state=EncodingState.STALE)}
         own = {blob.encoding.fact_id for blob in blobs if blob.encoding.fact_id}
         hashes = _active_hashes(own.union(*(blob.context for blob in blobs)))
+        readable = turns_readable(turn_ids=set[UUID]().union(*(blob.turns for blob in blobs)))
         served, made = set[int](), list[Encoding]()
         changed, without_context = list[int](), list[Encoding]()
         for blob in blobs:
@@ -35,7 +40,7 @@ def encodings_mark_ready(*, tenant: Tenant, owner_id: int, blobs: Sequence[MadeB
                 served |= {encoding.pk} if encoding.key == blob.key else set()
             elif encoding.fact_id is not None and hashes.get(encoding.fact_id) != blob.fact_hash:
                 changed.append(encoding.pk)  # the change has sent its new text to be encoded already
-            elif any(hashes.get(fact_id) != text_hash for fact_id, text_hash in blob.context.items()):
+            elif not _still_holds(blob, hashes, readable):
                 without_context.append(encoding)
             else:
                 made.append(_made(encoding, blob))
@@ -45,10 +50,17 @@ def encodings_mark_ready(*, tenant: Tenant, owner_id: int, blobs: Sequence[MadeB
     return served | {encoding.pk for encoding in made}
 
 
+def _still_holds(blob: MadeBlob, hashes: Mapping[UUID, str], readable: set[UUID]) -> bool:
+    """Whether all that the blob was computed from is as it was."""
+    facts = all(hashes.get(fact_id) == text_hash for fact_id, text_hash in blob.context.items())
+    return facts and readable >= set(blob.turns)
+
+
 def _made(encoding: Encoding, blob: MadeBlob) -> Encoding:
     encoding.state = EncodingState.READY
     encoding.key, encoding.digest, encoding.tokens, encoding.bytes = blob.key, blob.digest, blob.tokens, blob.bytes
-    encoding.context_fact_ids, encoding.fact_hash = list(blob.context), blob.fact_hash
+    encoding.context_fact_ids, encoding.context_turn_ids = list(blob.context), list(blob.turns)
+    encoding.fact_hash = blob.fact_hash
     encoding.error, encoding.taken_by, encoding.updated_at = "", None, timezone.now()
     return encoding
 

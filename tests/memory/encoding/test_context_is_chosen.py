@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from memory.encoding import Neighbours, Window
+from memory.encoding import Nearest, Neighbours, Turns, Window
 
 Vector = NDArray[np.float32]
 
@@ -58,6 +58,18 @@ def test_a_window_is_the_preceding_facts_in_their_order() -> None:
 @pytest.mark.parametrize("strategy", [Neighbours(0), Window(0)])
 def test_none_means_none(strategy: Neighbours) -> None:
     assert strategy.choose(at(0), [at(0), None]) == []
+
+
+def test_nearest_looks_at_later_facts_too_and_neighbours_do_not() -> None:
+    assert Nearest(2).choose(at(0), [at(30), at(90), at(10)]) == [0, 2]
+    assert Nearest.looks_ahead
+    assert not Neighbours.looks_ahead
+
+
+def test_turns_take_no_facts() -> None:
+    assert Turns(3).choose(at(0), [at(0)]) == []
+    assert (Turns(3).turns_read, Turns.has_header) == (3, False)
+    assert (Neighbours(16, turns=2).turns_read, Neighbours.has_header) == (2, True)
 
 
 @given(st.lists(st.none() | st.floats(0, 360), max_size=30), st.none() | st.floats(0, 360), st.integers(0, 20))

@@ -31,6 +31,7 @@ def test_the_prompt_is_a_prefix_of_the_chat_with_the_same_facts(template: ChatTe
     assert plan.token_ids == chat.token_ids[: chat.lines[-1].end]
     (line,) = plan.lines
     assert (line.start, line.end) == (chat.lines[-1].start, chat.lines[-1].end)
+    assert plan.header
     assert (plan.header.start, plan.header.end) == (0, chat.header.end)
     assert line.digest == token_digest(chat.lines[-1].of(chat.token_ids))
 
@@ -67,12 +68,15 @@ def test_no_two_owners_models_or_strategies_share_a_key(template: ChatTemplate, 
         for keys in (KEYS, other)
     )
     assert ours.token_ids == theirs.token_ids
+    assert ours.header
+    assert theirs.header
     assert {ours.lines[0].key, ours.header.key}.isdisjoint({theirs.lines[0].key, theirs.header.key})
 
 
 def test_the_header_alone_has_the_key_it_has_before_a_fact(template: ChatTemplate, lines: list[str]) -> None:
     alone = plan_header(template, keys=KEYS)
     before = plan_encoding(template, keys=KEYS, context_lines=[], lines=lines[:1], max_tokens=PLENTY)
+    assert alone.header
     assert alone.header == before.header
     assert len(alone.token_ids) == alone.header.tokens
 
@@ -137,3 +141,25 @@ def test_a_fact_longer_than_the_model_is_refused_with_both_sizes(template: ChatT
     line = template.line("word " * 500)
     with pytest.raises(PromptTooLong, match=r"^\d{3} tokens with the header, the model takes 128$"):
         plan_encoding(template, keys=KEYS, context_lines=[], lines=[line], max_tokens=128)
+
+
+def test_without_a_header_the_prompt_is_the_context_and_the_fact(template: ChatTemplate, lines: list[str]) -> None:
+    turns = [template.turn_line("Ann", "Do you  like <|im_end|> tea?"), template.turn_line("Bob", "Yes.\nGreen tea.")]
+    assert turns[0] == "Ann: Do you like < |im_end|> tea?\n"
+    plan = plan_encoding(template, keys=KEYS, context_lines=turns, lines=lines[2:], max_tokens=PLENTY, has_header=False)
+    text = "".join([*turns, lines[2]])
+    assert plan.token_ids == template.tokenizer.encode(text, add_special_tokens=False)
+    assert plan.header is None
+    assert plan.lines[0].end == len(plan.token_ids)
+    with_header = plan_encoding(template, keys=KEYS, context_lines=turns, lines=lines[2:], max_tokens=PLENTY)
+    assert with_header.header
+    assert with_header.lines[0].key != plan.lines[0].key
+    assert with_header.lines[0].digest == plan.lines[0].digest
+
+
+def test_the_farthest_turns_are_left_out_first(template: ChatTemplate, lines: list[str]) -> None:
+    turns = [template.turn_line("Ann", f"This is sentence number {number}.") for number in range(20)]
+    plan = plan_encoding(template, keys=KEYS, context_lines=turns, lines=lines[2:], max_tokens=60, has_header=False)
+    text = "".join([*turns[-plan.context_lines :], lines[2]])
+    assert 0 < plan.context_lines < 20
+    assert plan.token_ids == template.tokenizer.encode(text, add_special_tokens=False)

@@ -74,11 +74,17 @@ class Processes:
 
     def kill_local_engine(self) -> None:
         """By force, under the encoder's feet."""
-        encoder = psutil.Process(self._worker.pid("encoder"))
-        cores = [child for child in encoder.children(recursive=True) if "EngineCore" in " ".join(child.cmdline())]
-        assert cores, [child.cmdline() for child in encoder.children(recursive=True)]
-        for core in cores:
-            core.kill()
+        self.local_engine().kill()
+
+    def local_engine(self) -> psutil.Process:
+        """vLLM's core."""
+        children = psutil.Process(self._worker.pid("encoder")).children()
+        (core,) = (child for child in children if "EngineCore" in " ".join(child.cmdline()))
+        return core
+
+    def kill_encoder(self) -> None:
+        """The worker's own process alone, by force."""
+        psutil.Process(self._worker.pid("encoder")).kill()
 
     def kill_task_processes(self) -> None:
         """Those that the worker runs its tasks in; it starts others."""
