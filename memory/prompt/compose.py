@@ -10,7 +10,7 @@ from typing import Any
 from memory.prompt.block import CLOSING_LINE, memory_block
 from memory.prompt.messages import Message, last_user_text
 from memory.prompt.template import ChatTemplate
-from memory.prompt.tokens import TokenizedText, TokenSpan, token_ids, tokenize
+from memory.prompt.tokens import TokenizedText, TokenSpan, tokenize
 
 NOWHERE = TokenSpan(0, 0)
 ANY_LINE = "- a\n"
@@ -80,7 +80,7 @@ def compose_prompt(
     text = template.render(placed, **template_kwargs)
     return ComposedPrompt(
         messages=placed,
-        token_ids=token_ids(template.tokenizer, text),
+        token_ids=template.token_ids(text),
         template_kwargs=template.date_pin.template_kwargs if lines else {},
         begins_with_memory=bool(lines) and text.startswith(f"{template.header}{''.join(lines)}{CLOSING_LINE}"),
         _text=text,

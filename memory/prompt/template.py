@@ -3,10 +3,12 @@
 import json
 from collections.abc import Mapping, Sequence
 from datetime import date
+from functools import cached_property
 from typing import Any, Literal
 
 from memory.prompt.block import CLOSING_LINE, MEMORY_HEADER
 from memory.prompt.dates import ARGUMENT, DatePin, probe_date
+from memory.prompt.ids import TokenIds, token_ids_of
 from memory.prompt.messages import Message, content_text, split_system
 from memory.text import clean_text, fact_line
 
@@ -60,6 +62,11 @@ class ChatTemplate:
         self.source = self.date_pin.prelude + self.source
         self.placement: Placement = "system"
         self.header: str = self._probe_placement() + MEMORY_HEADER
+
+    @cached_property
+    def token_ids(self) -> TokenIds:
+        """Ids of a rendered prompt."""
+        return token_ids_of(self.tokenizer)
 
     def line(self, text: str) -> str:
         """A fact in serving format, this tokenizer's special strings neutralised."""

@@ -1,14 +1,26 @@
 """A prompt is tokenised whole; spans found from characters hold exactly their text."""
 
+from functools import lru_cache
+from typing import Any
+
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from tokenizers import Tokenizer, models, pre_tokenizers
+from transformers import PreTrainedTokenizerFast
 
 from memory.prompt.compose import encode_prompt
+from memory.prompt.ids import _own_ids, _quick_ids, token_ids_of
 from memory.prompt.template import ChatTemplate
-from memory.prompt.tokens import token_ids, tokenize
+from memory.prompt.tokens import tokenize
 from tests.memory.prompt.templates import CHATML
-from tests.memory.prompt.tokenizers import TOKENIZERS
+from tests.memory.prompt.tokenizers import SPECIAL, TOKENIZERS
+
+
+@lru_cache
+def quick_ids(name: str) -> Any:
+    return token_ids_of(TOKENIZERS[name]())
+
 
 LINES = ["- Alice likes green tea.\n", "- Bob said: «no way!»\n", "- 東京 is far 🙂\n", "- ends with -\n", "- x\n"]
 
@@ -37,7 +49,34 @@ def test_ids_are_those_of_the_tokenizer_itself(name: str) -> None:
     tokenizer = TOKENIZERS[name]()
     text = "".join(LINES)
     ids = tokenizer(text, add_special_tokens=False)["input_ids"]
-    assert tokenize(tokenizer, text).ids == token_ids(tokenizer, text) == ids
+    assert tokenize(tokenizer, text).ids == token_ids_of(tokenizer)(text) == ids
+
+
+PIECES = st.one_of(
+    st.text(max_size=40),
+    st.text(alphabet="abc XYZ.,'\n\t 0123456789-_/«»", max_size=60),
+    st.sampled_from([*SPECIAL, "'s", "I'll", "e\u0301", "\u200b", "\u00a0", "漢字", "👩\u200d👧", "\r\n", "\ufeff"]),
+)
+
+
+@settings(deadline=None)  # the first example loads both
+@given(parts=st.lists(PIECES, max_size=12))
+@pytest.mark.parametrize("name", TOKENIZERS)
+def test_ids_of_any_text_are_those_of_the_tokenizer_itself(name: str, parts: list[str]) -> None:
+    tokenizer, text = TOKENIZERS[name](), "".join(parts)
+    assert quick_ids(name)(text) == tokenizer(text, add_special_tokens=False)["input_ids"]
+
+
+def test_the_demo_models_ids_come_the_short_way() -> None:
+    assert quick_ids("demo").func is _quick_ids
+
+
+def test_a_tokenizer_that_the_short_way_does_not_know_gives_its_own_ids() -> None:
+    words = Tokenizer(models.WordLevel({"<unk>": 0, "green": 1, "tea": 2}, unk_token="<unk>"))
+    words.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    ids = token_ids_of(PreTrainedTokenizerFast(tokenizer_object=words, unk_token="<unk>"))
+    assert ids.func is _own_ids
+    assert ids("green tea now") == [1, 2, 0]
 
 
 @given(texts=st.lists(st.text(min_size=1, max_size=40), min_size=1, max_size=5))
