@@ -20,14 +20,20 @@ class ConversionFailed(RuntimeError):
 
 
 class ConvertedForward:
-    """The whole model, pooling included, for any batch size and length. One thread for a batch, all cores for many."""
+    """The whole model, pooling included, for any batch size and length.
+
+    A batch alone is computed by a few threads where there are many cores; of many batches each has one thread.
+    """
 
     def __init__(self, model: SentenceTransformer, probe: Features, other: Features) -> None:
         """`probe` and `other`: features of different sizes, both with padding. Raises ConversionFailed."""
         self._names = [name for name, value in probe.items() if isinstance(value, torch.Tensor)]
         try:
             self._openvino = _openvino()
-            self._compiled = self._compile(model, probe)
+            converted = self._convert(model, probe)
+            self._many = self._compile(converted, streams=_threads(), threads=_threads())
+            few = _threads_for_one()
+            self._one = self._many if few == 1 else self._compile(converted, streams=1, threads=few)
             self._check(TorchForward(model), [probe, other])
         except ConversionFailed:
             raise
@@ -36,13 +42,13 @@ class ConvertedForward:
 
     def run(self, batches: Sequence[Features]) -> list[Vectors]:
         if len(batches) < 2:
-            return [self._compiled.create_infer_request().infer(self._inputs(batch))[0].copy() for batch in batches]
+            return [self._one.create_infer_request().infer(self._inputs(batch))[0].copy() for batch in batches]
         vectors: list[Vectors] = [np.empty(0, np.float32)] * len(batches)
 
         def keep(request: Any, index: int) -> None:
             vectors[index] = request.get_output_tensor(0).data.copy()
 
-        requests = self._openvino.AsyncInferQueue(self._compiled, _threads())
+        requests = self._openvino.AsyncInferQueue(self._many, _threads())
         requests.set_callback(keep)
         for index, batch in enumerate(batches):
             requests.start_async(self._inputs(batch), index)
@@ -52,14 +58,16 @@ class ConvertedForward:
     def _inputs(self, features: Features) -> list[Any]:
         return [features[name].numpy() for name in self._names]
 
-    def _compile(self, model: SentenceTransformer, probe: Features) -> Any:
+    def _convert(self, model: SentenceTransformer, probe: Features) -> Any:
         constants = {name: value for name, value in probe.items() if name not in self._names}
         tensors = tuple(probe[name] for name in self._names)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of what tracing holds fast: the check finds what must not be
-            converted = self._openvino.convert_model(_Positional(model, self._names, constants), example_input=tensors)
-        # Streams of one thread each. Not pinned: other processes would pin theirs to the same first cores.
-        settings = {"NUM_STREAMS": _threads(), "INFERENCE_NUM_THREADS": _threads(), "ENABLE_CPU_PINNING": False}
+            return self._openvino.convert_model(_Positional(model, self._names, constants), example_input=tensors)
+
+    def _compile(self, converted: Any, *, streams: int, threads: int) -> Any:
+        # Not pinned: other processes would pin theirs to the same first cores.
+        settings = {"NUM_STREAMS": streams, "INFERENCE_NUM_THREADS": threads, "ENABLE_CPU_PINNING": False}
         return self._openvino.compile_model(converted, "CPU", {**settings, "INFERENCE_PRECISION_HINT": _precision()})
 
     def _check(self, torch_forward: TorchForward, batches: list[Features]) -> None:
@@ -95,6 +103,11 @@ def _openvino() -> Any:
 
 def _threads() -> int:
     return min(8, len(os.sched_getaffinity(0)))
+
+
+def _threads_for_one() -> int:
+    """More do not pay for so small a model, and engine and other servers share the cores."""
+    return max(1, min(4, len(os.sched_getaffinity(0)) // 4))
 
 
 def _precision() -> str:
