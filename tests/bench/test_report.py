@@ -74,9 +74,9 @@ def test_roofline_counts_bytes_and_takes_the_question_alone_off() -> None:
         "kind": "bandwidth",
         "device_copy_bytes_per_s": 4e12,
         "host_to_device_bytes_per_s": 5e10,
-        "run": "one",
+        "run": "another of this machine",
     }
-    decode = {"kind": "decode", "shape": "llama-3.1-8b", "samples_ms": [4.8], "run": "one"}
+    decode = {"kind": "decode", "shape": "llama-3.1-8b", "transport": "engine", "samples_ms": [4.8], "run": "one"}
     rows = [latency("inject", INJECT), latency("inject", INJECT, tier="host"), latency("none", NONE)]
     grid = roofline_grid([*rows, decode, bandwidth])
     assert list(map(list, grid.rows)) == [

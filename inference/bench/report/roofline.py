@@ -15,20 +15,19 @@ FP8_SHARE = 0.5
 def roofline_grid(rows: Iterable[Row]) -> Grid:
     """Injection: what an injected request takes longer than its question alone, attention over the facts included.
 
-    Rows come from GPU machines, whose bandwidth was measured in the same run.
+    Rows come from one GPU machine, whose bandwidth is among them; without it there is nothing to compare with.
     """
     columns = ("shape", "work", "bytes moved", "floor, ms", "measured, ms")
-    lines = [line for run in in_one_run(list(rows)) for line in _lines(run)]
+    known = list(rows)
+    bandwidth = next((row for row in reversed(known) if row.get("kind") == "bandwidth"), None)
+    lines = [line for run in in_one_run(known) for line in _lines(run, bandwidth)] if bandwidth else []
     return Grid(columns, lines)
 
 
-def _lines(run: Sequence[Row]) -> Iterator[list[str]]:
-    bandwidth = next((row for row in run if row.get("kind") == "bandwidth"), None)
-    if bandwidth is None:
-        return
+def _lines(run: Sequence[Row], bandwidth: Row) -> Iterator[list[str]]:
     for row in run:
         shape = SHAPES.get(row.get("shape", ""))
-        if shape is None:
+        if shape is None or row.get("transport") != "engine":
             continue
         if row["kind"] == "decode":
             moved = shape.parameters * BFLOAT16_BYTES
