@@ -13,12 +13,12 @@ from inference.bench.accuracy.records import Records, records_path
 from inference.demo.script import conversation, questions
 
 GOOD, PAPERS = "neighbours(16)", "turns(20)"
-FACTS = 30
+STORED, FACTS = 32, 24
 DIFFERENT_ANSWERS = 2
 
 
 def write_demo(path: Path) -> Path:
-    """The demo's conversation in LoCoMo's file format."""
+    """The first facts of the demo's conversation in LoCoMo's file format."""
     said = list(enumerate(conversation(), start=1))
     turns = [{"speaker": turn.speaker, "dia_id": f"D1:{number}", "text": turn.text} for number, turn in said]
     facts = [[text, f"D1:{number}"] for number, turn in said for text in turn.facts]
@@ -26,7 +26,7 @@ def write_demo(path: Path) -> Path:
         {"question": each.question, "answer": each.expected, "category": 4, "evidence": []} for each in questions()
     ]
     talk = {"session_1_date_time": f"{said[0][1].said_at:%d %B %Y}", "session_1": turns}
-    observed = {"session_1_observation": {"all": facts}}
+    observed = {"session_1_observation": {"all": facts[:STORED]}}
     item = {"sample_id": "demo", "conversation": talk, "observation": observed, "qa": asked}
     path.write_text(json.dumps([item]))
     return path
