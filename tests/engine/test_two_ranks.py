@@ -80,7 +80,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     folder = tmp_path_factory.mktemp("ranks")
     torch.manual_seed(0)
-    LlamaForCausalLM(LlamaConfig(**SHAPE)).to(torch.bfloat16).save_pretrained(folder)
+    llama: Any = LlamaForCausalLM
+    llama(LlamaConfig(**SHAPE)).to(torch.bfloat16).save_pretrained(folder)
     return folder
 
 

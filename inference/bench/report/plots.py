@@ -11,7 +11,7 @@ from inference.bench.stats import Spread
 
 TIER_STYLES = {"host": "--", "host-fp8": "--", "disk": ":", "disk-fp8": ":", "gpu-fp8": "-."}
 COLOURS = {"inject": "#1b7837", "prompt": "#b2182b", "cached": "#2166ac", "none": "#888888", "mem0": "#e08214"}
-STYLE = {
+STYLE: dict[Any, Any] = {
     "svg.hashsalt": "inferscale",  # the same rows give the same file
     "figure.figsize": (7.0, 4.2),
     "axes.grid": True,
