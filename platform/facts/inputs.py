@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
-from typing import Final, Literal
+from typing import Any, Final, Literal
 from uuid import UUID
 
 from facts.models import Encoding, Event, Fact
@@ -47,6 +47,17 @@ class AddResult:
 
     event: Event
     facts: tuple[AddedFact, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FactUpdate:
+    """What to change of a fact; metadata is replaced, what is left out stays."""
+
+    fact: Fact
+    text: str | None = None
+    metadata: dict[str, Any] | None = None
+    expires_at: datetime | Unset | None = UNSET
+    occurred_at: datetime | Unset | None = UNSET
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from facts.models.encoding import GRACE, Encoding, EncodingState
 from facts.models.event import Event, EventStatus
 from facts.models.fact import Fact, FactHistory, FactStatus
+from facts.models.feedback import Feedback, Verdict
 from facts.models.owner import Owner, OwnerKind, Turn
 
 __all__ = [
@@ -14,7 +15,9 @@ __all__ = [
     "Fact",
     "FactHistory",
     "FactStatus",
+    "Feedback",
     "Owner",
     "OwnerKind",
     "Turn",
+    "Verdict",
 ]
