@@ -3,14 +3,20 @@
 from django.urls import path, re_path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
 
+from api.views.batch import BatchView
+from api.views.entities import EntitiesView, EntityView
 from api.views.events import EventsView, EventView
+from api.views.feedback import FeedbackView, SummaryView
 from api.views.health import LiveView, ReadyView
-from api.views.memories import AddView, ManyMemoriesView, MemoriesView
+from api.views.memories import AddView, MemoriesView
 from api.views.memory import HistoryView, MemoryView
+from api.views.older import OlderMemoriesView, OlderSearchView, SecondMemoriesView
 from api.views.ping import PingView
+from api.views.project import MembersView, ProjectsView, ProjectView
 from api.views.search import SearchView
 from api.views.unknown import UnknownPathView
 
+PROJECTS = "api/v1/orgs/organizations/<str:org_id>/projects/"
 OPEN = {"authentication_classes": (), "permission_classes": ()}
 
 urlpatterns = [
@@ -18,14 +24,25 @@ urlpatterns = [
     path("v3/memories/add/", AddView.as_view(), name="memories-add"),
     path("v3/memories/search/", SearchView.as_view(), name="memories-search"),
     path("v3/memories/", MemoriesView.as_view(), name="memories"),
-    path("v1/memories/", ManyMemoriesView.as_view(), name="memories-delete"),
+    path("v1/memories/", OlderMemoriesView.as_view(), name="memories-v1"),
+    path("v1/memories/search/", OlderSearchView.as_view(), name="memories-search-v1"),
+    path("v2/memories/", SecondMemoriesView.as_view(), name="memories-v2"),
+    path("v2/memories/search/", OlderSearchView.as_view(), name="memories-search-v2"),
     path("v1/memories/<str:memory_id>/", MemoryView.as_view(), name="memory"),
     path("v1/memories/<str:memory_id>/history/", HistoryView.as_view(), name="memory-history"),
     path("v1/events/", EventsView.as_view(), name="events"),
     path("v1/event/<str:event_id>/", EventView.as_view(), name="event"),
+    path("v1/batch/", BatchView.as_view(), name="batch"),
+    path("v1/entities/", EntitiesView.as_view(), name="entities"),
+    path("v2/entities/<str:entity_type>/<path:name>/", EntityView.as_view(), name="entity"),
+    path("v1/feedback/", FeedbackView.as_view(), name="feedback"),
+    path("v1/summary/", SummaryView.as_view(), name="summary"),
+    path(f"{PROJECTS}", ProjectsView.as_view(), name="projects"),
+    path(f"{PROJECTS}<str:project_id>/", ProjectView.as_view(), name="project"),
+    path(f"{PROJECTS}<str:project_id>/members/", MembersView.as_view(), name="members"),
     path("health/live", LiveView.as_view(), name="health-live"),
     path("health/ready", ReadyView.as_view(), name="health-ready"),
     path("api/schema/", SpectacularAPIView.as_view(**OPEN), name="schema"),
     path("api/docs/", SpectacularSwaggerView.as_view(**OPEN, url_name="schema"), name="docs"),
-    re_path(r"^v[123]/", UnknownPathView.as_view()),
+    re_path(r"^(?:v[123]|api/v1)/", UnknownPathView.as_view()),
 ]

@@ -10,7 +10,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('facts', '0003_fact_words'),
-        ('tenants', '0002_api_surface'),
+        ('tenants', '0002_project_settings_and_audit'),
     ]
 
     operations = [

@@ -31,9 +31,7 @@ def fact_delete(*, fact: Fact, actor: str = "") -> None:
         event_record(tenant_id=fact.tenant_id, event_type="DELETE", results=results)
 
 
-def facts_delete(
-    *, tenant: Tenant, scopes: Scopes, actor: str = "", event_type: str = "DELETE_ALL"
-) -> DeleteResult:
+def facts_delete(*, tenant: Tenant, scopes: Scopes, actor: str = "", event_type: str = "DELETE_ALL") -> DeleteResult:
     """All facts, expired ones too, that carry every name given. Raises InvalidInputError when none is given."""
     if not scopes.named:
         raise InvalidInputError("user_id", "name at least one of user_id, agent_id, app_id, run_id")
