@@ -11,6 +11,7 @@ from rest_framework.exceptions import APIException, NotFound, ValidationError
 from rest_framework.response import Response
 from rest_framework.views import exception_handler as drf_exception_handler
 from tenants.members import LastOwnerError, NoSuchMemberError
+from webhooks.services import TooManyWebhooksError
 
 from api.parsers import BodyTooLarge
 
@@ -47,7 +48,7 @@ def _as_api_error(error: Exception) -> Exception:
             return ValidationError({error.field: [error.message]})
         case FactUnknownError() | NoSuchMemberError():
             return NotFound(str(error))
-        case LastOwnerError():
+        case LastOwnerError() | TooManyWebhooksError():
             return Conflict(str(error))
         case FactGoneError():
             return NotFound("The memory was deleted in the meantime.")

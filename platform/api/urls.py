@@ -15,6 +15,7 @@ from api.views.ping import PingView
 from api.views.project import MembersView, ProjectsView, ProjectView
 from api.views.search import SearchView
 from api.views.unknown import UnknownPathView
+from api.views.webhooks import DeliveriesView, WebhooksView, WebhookView
 
 PROJECTS = "api/v1/orgs/organizations/<str:org_id>/projects/"
 OPEN = {"authentication_classes": (), "permission_classes": ()}
@@ -40,6 +41,9 @@ urlpatterns = [
     path(f"{PROJECTS}", ProjectsView.as_view(), name="projects"),
     path(f"{PROJECTS}<str:project_id>/", ProjectView.as_view(), name="project"),
     path(f"{PROJECTS}<str:project_id>/members/", MembersView.as_view(), name="members"),
+    path("api/v1/webhooks/projects/<str:project_id>/", WebhooksView.as_view(), name="webhooks"),
+    path("api/v1/webhooks/<str:webhook_id>/", WebhookView.as_view(), name="webhook"),
+    path("api/v1/webhooks/<str:webhook_id>/deliveries/", DeliveriesView.as_view(), name="deliveries"),
     path("health/live", LiveView.as_view(), name="health-live"),
     path("health/ready", ReadyView.as_view(), name="health-ready"),
     path("api/schema/", SpectacularAPIView.as_view(**OPEN), name="schema"),

@@ -30,6 +30,7 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "drf_spectacular_sidecar",
     "tenants",
+    "webhooks",
     "facts",
     "usage",
     "api",
@@ -88,6 +89,7 @@ SPECTACULAR_SETTINGS = {
     "TITLE": "InferScale memory API",
     "VERSION": "0.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
+    "ENUM_NAME_OVERRIDES": {"EventTypeEnum": "webhooks.models.EventType"},
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
 }
@@ -99,7 +101,7 @@ LOGGING = {
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "loggers": {
         name: {"handlers": ["stderr"], "level": ENV.log_level, "propagate": False}
-        for name in ("config", "tenants", "facts", "usage", "api", "memory", "inference", "workers")
+        for name in ("config", "tenants", "webhooks", "facts", "usage", "api", "memory", "inference", "workers")
     },
 }
 
