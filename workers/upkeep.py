@@ -3,6 +3,7 @@
 from api.idempotency import kept_answers_expire
 from config.celery import app
 from django.utils import timezone
+from jobs.services import jobs_expire
 from webhooks.services import deliveries_expire
 
 
@@ -11,3 +12,4 @@ def expire() -> None:
     now = timezone.now()
     kept_answers_expire(now=now)
     deliveries_expire(now=now)
+    jobs_expire(now=now)

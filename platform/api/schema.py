@@ -44,7 +44,8 @@ class ApiSchema(AutoSchema):
         return ""
 
     def get_override_parameters(self) -> list[Any]:
-        return [IDEMPOTENCY_KEY] if self._takes_a_key and self.method in WRITES else []
+        keeps = self._takes_a_key and self.view.keeps_answers
+        return [IDEMPOTENCY_KEY] if keeps and self.method in WRITES else []
 
     def _get_response_bodies(self, direction: Any = "response") -> dict[str, Any]:
         """A delete here has an answer, which the generator thinks it has not."""

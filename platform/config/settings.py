@@ -32,6 +32,7 @@ INSTALLED_APPS = [
     "tenants",
     "webhooks",
     "facts",
+    "jobs",
     "usage",
     "api",
     "inference",
@@ -101,7 +102,7 @@ LOGGING = {
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "loggers": {
         name: {"handlers": ["stderr"], "level": ENV.log_level, "propagate": False}
-        for name in ("config", "tenants", "webhooks", "facts", "usage", "api", "memory", "inference", "workers")
+        for name in ("config", "tenants", "webhooks", "facts", "jobs", "usage", "api", "memory", "inference", "workers")
     },
 }
 

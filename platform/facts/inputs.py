@@ -20,6 +20,16 @@ UNSET: Final = Unset.UNSET
 
 
 @dataclass(frozen=True, slots=True)
+class Details:
+    """What is known of a message's facts beside their text, in place of what is known of the whole call's."""
+
+    metadata: dict[str, Any] = field(default_factory=dict)
+    categories: tuple[str, ...] = ()
+    expires_at: datetime | None = None
+    immutable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
     """A turn of a conversation. `facts`: what it says, a line each; None: its content is the fact itself."""
 
@@ -27,6 +37,7 @@ class Message:
     content: str | None
     facts: tuple[str, ...] | None = None
     said_at: datetime | None = None
+    details: Details | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from facts.models import OwnerKind
 from facts.selectors import entities_list, entity_get, entity_is_known
 from facts.services import entity_erase
+from jobs.services import exports_erase
 from rest_framework.exceptions import NotFound, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -55,7 +56,8 @@ class EntityView(TenantView):
     @extend_schema(
         operation_id="entity_erase",
         summary="Erase a user, agent, app or run",
-        description="All its memories go, with their history, the turns they came from, and every text of theirs.",
+        description="All its memories go, with their history, the turns they came from, and every text of theirs. Exports "
+        "that the project made before are dropped, for they repeat these texts.",
         responses=DeletedManyOutput,
     )
     def delete(self, request: Request, entity_type: str, name: str) -> Response:
@@ -64,6 +66,7 @@ class EntityView(TenantView):
             raise NotFound(f"No memory names the {kind} {name}.")
         erased = entity_erase(tenant=self.tenant, kind=kind, name=name, actor=self.caller.actor)
         kept_answers_erase(tenant=self.tenant)
+        exports_erase(tenant=self.tenant)
         answer = {"message": f"The {kind} is erased: {erased.count} memories.", "event_id": erased.event.pk}
         return Response(DeletedManyOutput(answer).data)
 

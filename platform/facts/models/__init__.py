@@ -5,6 +5,7 @@ from facts.models.event import Event, EventStatus
 from facts.models.fact import Fact, FactHistory, FactStatus
 from facts.models.feedback import Feedback, Verdict
 from facts.models.owner import Owner, OwnerKind, Turn
+from facts.models.profile import Profile, ProfileStatus
 
 __all__ = [
     "GRACE",
@@ -18,6 +19,8 @@ __all__ = [
     "Feedback",
     "Owner",
     "OwnerKind",
+    "Profile",
+    "ProfileStatus",
     "Turn",
     "Verdict",
 ]

@@ -6,13 +6,14 @@ from tenants.models import Tenant
 from tenants.scope import tenant_scope
 
 from facts.inputs import DeleteResult
-from facts.models import Fact, FactHistory, FactStatus, Feedback, Owner, Turn
+from facts.models import Fact, FactHistory, FactStatus, Feedback, Owner, OwnerKind, Profile, Turn
 from facts.scopes import Scopes
 from facts.services.delete import facts_delete
 
 
 def entity_erase(*, tenant: Tenant, kind: str, name: str, actor: str = "") -> DeleteResult:
-    """Its memories are deleted, and no text of theirs is kept: not in history, turns, feedback, nor in deleted rows.
+    """Its memories are deleted, and no text of theirs is kept: not in history, turns, feedback, profile, nor in
+    deleted rows.
 
     Raises InvalidInputError on a name that cannot be one.
     """
@@ -25,6 +26,8 @@ def entity_erase(*, tenant: Tenant, kind: str, name: str, actor: str = "") -> De
         ids = list(gone.values_list("pk", flat=True))
         FactHistory.objects.filter(fact_id__in=ids).delete()
         Feedback.objects.filter(fact_id__in=ids).delete()
+        if kind == OwnerKind.USER:
+            Profile.objects.filter(user_id=name).delete()
         turns = Turn.objects.filter(Q(owner_id__in=own) | Q(facts__in=ids))
         Turn.objects.filter(pk__in=list(turns.values_list("pk", flat=True))).delete()
         gone.update(text="", hash="", metadata={}, categories=[], embedding=None)
