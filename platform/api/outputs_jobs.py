@@ -1,5 +1,8 @@
 """Answers about jobs: import, export, profiles."""
 
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
 from jobs.models import Job
 from rest_framework import serializers
 
@@ -38,16 +41,17 @@ class JobOutput(serializers.ModelSerializer[Job]):
 
 
 class ImportOutput(JobOutput):
-    """In `context`: the refusals."""
+    """In `context`: the first 1,000 refusals."""
 
-    refusals = serializers.SerializerMethodField(help_text="The first 1,000")
+    refusals = serializers.SerializerMethodField()
 
     class Meta(JobOutput.Meta):
         fields = (*JobOutput.Meta.fields, "refusals")
         read_only_fields = fields
 
-    def get_refusals(self, job: Job) -> list[RefusalOutput]:
-        refusals: list[RefusalOutput] = self.context["refusals"]
+    @extend_schema_field(RefusalOutput(many=True))
+    def get_refusals(self, job: Job) -> list[dict[str, Any]]:
+        refusals: list[dict[str, Any]] = self.context["refusals"]
         return refusals
 
 

@@ -44,7 +44,7 @@ class ApiSchema(AutoSchema):
         return ""
 
     def get_override_parameters(self) -> list[Any]:
-        keeps = self._takes_a_key and self.view.keeps_answers
+        keeps = self._takes_a_key and getattr(self.view, "keeps_answers", False)
         return [IDEMPOTENCY_KEY] if keeps and self.method in WRITES else []
 
     def _get_response_bodies(self, direction: Any = "response") -> dict[str, Any]:
@@ -74,7 +74,7 @@ class ApiSchema(AutoSchema):
         return hasattr(self.view, "key_scopes")
 
 
-class ApiKeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+class ApiKeyScheme(OpenApiAuthenticationExtension):
     target_class = "api.authentication.ApiKeyAuthentication"
     name = "apiKey"
 

@@ -48,10 +48,8 @@ def stored_usage(*, tenant: Tenant) -> StoredUsage:
 def usage_by_day(*, tenant: Tenant, since: datetime, until: datetime) -> list[DayUsage]:
     """The days in UTC on which anything happened, the oldest first."""
     days = defaultdict[date, dict[str, int]](dict)
-    usages: dict[date, DayUsage] = {}
     with tenant_scope(tenant):
-        for row in _chats(since, until):
-            usages[row["day"]] = DayUsage(**row)
+        usages = {usage.day: usage for usage in _chats(since, until)}
         events = Event.objects.filter(created_at__gte=since, created_at__lt=until)
         counted = events.annotate(day=TruncDate("created_at", tzinfo=UTC)).values("day", "event_type").order_by()
         for row in counted.annotate(count=Count("pk")):
@@ -71,7 +69,7 @@ def usage_total(days: list[DayUsage], *, last: date) -> DayUsage:
     return total
 
 
-def _chats(since: datetime, until: datetime) -> list[dict[str, object]]:
+def _chats(since: datetime, until: datetime) -> list[DayUsage]:
     records = RequestRecord.objects.filter(created_at__gte=since, created_at__lt=until)
     by_day = records.annotate(day=TruncDate("created_at", tzinfo=UTC)).values("day").order_by()
     sums = by_day.annotate(
@@ -80,13 +78,4 @@ def _chats(since: datetime, until: datetime) -> list[dict[str, object]]:
         injected=Sum("tokens_injected_planned"),
         output=Sum("output_tokens"),
     )
-    return [
-        {
-            "day": row["day"],
-            "chats": row["chats"],
-            "prompt_tokens": row["prompt"],
-            "injected_tokens": row["injected"],
-            "output_tokens": row["output"],
-        }
-        for row in sums
-    ]
+    return [DayUsage(row["day"], row["chats"], row["prompt"], row["injected"], row["output"]) for row in sums]

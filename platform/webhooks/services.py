@@ -105,7 +105,7 @@ def delivery_record(*, delivery: Delivery, attempt: Attempt, now: datetime) -> N
 
 def delay(attempts: int) -> timedelta:
     """After so many attempts: exponential, with jitter so that messages that failed together do not return together."""
-    longest = min(LONGEST_DELAY, FIRST_DELAY * 3 ** max(0, attempts - 1))
+    longest: timedelta = min(LONGEST_DELAY, FIRST_DELAY * int(3 ** max(0, attempts - 1)))
     return longest * random.uniform(0.5, 1.0)
 
 

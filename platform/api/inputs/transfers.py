@@ -30,7 +30,7 @@ MAX_ROWS = 50_000
 class ExportFilterInput(Input):
     """Names at the top level and `filters` alike; validated to `filters`, as one tree, None where nothing is named."""
 
-    ignored = ("org_id", "project_id")
+    ignored: tuple[str, ...] = ("org_id", "project_id")
 
     user_id = StrictCharField(required=False, allow_null=True, max_length=255)
     agent_id = StrictCharField(required=False, allow_null=True, max_length=255)
@@ -53,7 +53,7 @@ class ExportInput(ExportFilterInput):
     ignored = ("org_id", "project_id", "export_instructions")
 
     schema = AnyJSONField(
-        help_text="A JSON schema, as an object or as text: its properties that a memory has are exported; all, if none is"
+        help_text="A JSON schema or its text. Those of its properties that a memory has are exported; if none, all"
     )
 
     def validate_schema(self, value: Any) -> dict[str, Any]:

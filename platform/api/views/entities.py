@@ -56,8 +56,10 @@ class EntityView(TenantView):
     @extend_schema(
         operation_id="entity_erase",
         summary="Erase a user, agent, app or run",
-        description="All its memories go, with their history, the turns they came from, and every text of theirs. Exports "
-        "that the project made before are dropped, for they repeat these texts.",
+        description=(
+            "All its memories go, with their history, the turns they came from, and every text of theirs. Exports "
+            "that the project made before are dropped, for they repeat these texts."
+        ),
         responses=DeletedManyOutput,
     )
     def delete(self, request: Request, entity_type: str, name: str) -> Response:
