@@ -38,10 +38,10 @@ def entity_get(*, tenant: Tenant, kind: str, name: str) -> Entity | None:
 
 
 def entity_is_known(*, tenant: Tenant, kind: str, name: str) -> bool:
-    """Also when all its memories are deleted: their texts and turns may still be kept."""
+    """Also when all its memories are gone: erasing twice, or what another's erasure took along, is no mistake."""
     with tenant_scope(tenant):
-        named = Fact.objects.filter(**{f"{kind}_id": name}).exclude(status=FactStatus.DELETED, text="")
-        return named.exists() or Owner.objects.filter(kind=kind, name=name, turns__isnull=False).exists()
+        named = Fact.objects.filter(**{f"{kind}_id": name})
+        return named.exists() or Owner.objects.filter(kind=kind, name=name).exists()
 
 
 def _of_kind(tenant: Tenant, kind: str, facts: QuerySet[Fact]) -> Iterator[Entity]:
