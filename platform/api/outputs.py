@@ -194,11 +194,10 @@ class ProjectOutput(serializers.ModelSerializer[ProjectSettings]):
     name = serializers.SerializerMethodField()
     custom_categories = serializers.ListField(child=serializers.JSONField())
     usecase_setting = serializers.JSONField(allow_null=True)
-    message = serializers.CharField(required=False, read_only=True)
 
     class Meta:
         model = ProjectSettings
-        fields = (
+        fields: tuple[str, ...] = (
             "id",
             "name",
             "custom_instructions",
@@ -209,7 +208,6 @@ class ProjectOutput(serializers.ModelSerializer[ProjectSettings]):
             "memory_depth",
             "usecase_setting",
             "updated_at",
-            "message",
         )
         read_only_fields = fields
 
@@ -219,6 +217,14 @@ class ProjectOutput(serializers.ModelSerializer[ProjectSettings]):
 
     def get_name(self, settings: ProjectSettings) -> str:
         return str(self.context["name"])
+
+
+class ProjectUpdatedOutput(ProjectOutput):
+    message = serializers.CharField(read_only=True)
+
+    class Meta(ProjectOutput.Meta):
+        fields = (*ProjectOutput.Meta.fields, "message")
+        read_only_fields = fields
 
 
 class MemberOutput(Raw):

@@ -62,7 +62,9 @@ def tenants_active() -> list[Tenant]:
 def project_settings(*, tenant: Tenant) -> ProjectSettings:
     """Unsaved defaults where nothing was ever set."""
     with tenant_scope(tenant):
-        return ProjectSettings.objects.filter(tenant=tenant).first() or ProjectSettings(tenant=tenant)
+        return ProjectSettings.objects.filter(tenant=tenant).first() or ProjectSettings(
+            tenant=tenant, updated_at=tenant.created_at
+        )
 
 
 def members_list(*, tenant: Tenant) -> list[Membership]:

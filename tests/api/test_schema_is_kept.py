@@ -87,14 +87,12 @@ def test_an_operation(operation: Any, key: str, known: dict[str, Any]) -> None:
 
 
 def test_the_checks_find_what_breaks_the_schema(key: str, known: dict[str, Any]) -> None:
-    """An answer without a field that the schema promises."""
-    operation = SCHEMA["/v1/memories/{memory_id}/"]["GET"]
-    case = operation.Case(path_parameters={"memory_id": known["memory_id"]})
+    """One call's answer is not another's."""
+    case = SCHEMA["/v1/memories/{memory_id}/"]["GET"].Case(path_parameters={"memory_id": known["memory_id"]})
     response = case.call(headers={"Authorization": f"Token {key}"})
     case.validate_response(response, checks=CHECKS)
-    response.content = response.content.replace(b'"memory"', b'"remembered"')
     with pytest.raises(FailureGroup):
-        case.validate_response(response, checks=CHECKS)
+        SCHEMA["/v1/ping/"]["GET"].Case().validate_response(response, checks=CHECKS)
 
 
 def _named(parameters: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:

@@ -63,14 +63,17 @@ class EntityView(TenantView):
         responses=DeletedManyOutput,
     )
     def delete(self, request: Request, entity_type: str, name: str) -> Response:
-        kind, name = _kind(entity_type), _name(name)
-        if not entity_is_known(tenant=self.tenant, kind=kind, name=name):
-            raise NotFound(f"No memory names the {kind} {name}.")
-        erased = entity_erase(tenant=self.tenant, kind=kind, name=name, actor=self.caller.actor)
-        kept_answers_erase(tenant=self.tenant)
-        exports_erase(tenant=self.tenant)
-        answer = {"message": f"The {kind} is erased: {erased.count} memories.", "event_id": erased.event.pk}
-        return Response(DeletedManyOutput(answer).data)
+        return erase_entity(self, _kind(entity_type), _name(name))
+
+
+def erase_entity(view: TenantView, kind: str, name: str) -> Response:
+    if not entity_is_known(tenant=view.tenant, kind=kind, name=name):
+        raise NotFound(f"No memory names the {kind} {name}.")
+    erased = entity_erase(tenant=view.tenant, kind=kind, name=name, actor=view.caller.actor)
+    kept_answers_erase(tenant=view.tenant)
+    exports_erase(tenant=view.tenant)
+    answer = {"message": f"The {kind} is erased: {erased.count} memories.", "event_id": erased.event.pk}
+    return Response(DeletedManyOutput(answer).data)
 
 
 def _kind(entity_type: str) -> str:

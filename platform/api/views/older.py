@@ -119,7 +119,9 @@ def _listed(view: TenantView, request: Request, given: dict[str, Any], *, paged:
     listed = list(facts.defer("embedding")[: MAX_LIST + 1])
     if len(listed) > MAX_LIST:
         raise ValidationError({"page": [f"More than {MAX_LIST} memories match: ask for pages."]})
-    return _formatted(given, MemoryOutput(listed, many=True).data)
+    memories = MemoryOutput(listed, many=True).data
+    whole = {"count": len(listed), "next": None, "previous": None, "results": memories}
+    return Response(whole if given["output_format"] == "v1.1" else memories)
 
 
 def _formatted(given: dict[str, Any], results: Any) -> Response:

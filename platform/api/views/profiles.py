@@ -27,6 +27,7 @@ from api.outputs_profiles import (
     ProfileSettingsOutput,
 )
 from api.views.base import ADMIN, READ, WRITE, TenantView, parse_id
+from api.views.entities import erase_entity
 
 USER = OpenApiParameter("name", str, OpenApiParameter.PATH)
 JOB = OpenApiParameter("job_id", OpenApiTypes.UUID, OpenApiParameter.PATH)
@@ -61,7 +62,7 @@ class ProfileSettingsView(TenantView):
 
 @extend_schema(parameters=[USER], tags=["profiles"])
 class ProfileView(TenantView):
-    key_scopes = {"GET": READ, "POST": WRITE}
+    key_scopes = {"GET": READ, "POST": WRITE, "DELETE": WRITE}
 
     @extend_schema(operation_id="profile_get", summary="A user's profile", responses=ProfileOutput)
     def get(self, request: Request, name: str) -> Response:
@@ -89,6 +90,11 @@ class ProfileView(TenantView):
     def post(self, request: Request, name: str) -> Response:
         _known_user(self, name)
         return _start(self, Operation.TRIGGER, [name])
+
+    @extend_schema(exclude=True)
+    def delete(self, request: Request, name: str) -> Response:
+        """A profile is not deleted: the path names the user "<name>/profile", which the URL map cannot tell apart."""
+        return erase_entity(self, "user", f"{name}/profile")
 
 
 class ProfileJobsView(TenantView):

@@ -14,7 +14,7 @@ from tenants.selectors import members_list, project_settings
 from tenants.services import project_settings_update, tenant_close
 
 from api.inputs import MemberEmailInput, MemberInput, ProjectUpdateInput
-from api.outputs import MembersOutput, MessageOutput, ProjectOutput
+from api.outputs import MembersOutput, MessageOutput, ProjectOutput, ProjectUpdatedOutput
 from api.views.base import ADMIN, READ, TenantView, parse_id
 
 ORG = OpenApiParameter("org_id", OpenApiTypes.UUID, OpenApiParameter.PATH)
@@ -29,7 +29,7 @@ class ProjectsView(TenantView):
         summary="Always refused: a key belongs to one project",
         parameters=[ORG],
         request=OpenApiTypes.OBJECT,
-        responses={403: MessageOutput},
+        responses={},
         tags=["project"],
     )
     def post(self, request: Request, org_id: str) -> Response:
@@ -60,13 +60,13 @@ class ProjectView(TenantView):
         summary="Change the project's settings",
         description="What is left out stays.",
         request=ProjectUpdateInput,
-        responses=ProjectOutput,
+        responses=ProjectUpdatedOutput,
     )
     def patch(self, request: Request, org_id: str, project_id: str) -> Response:
         own_project(self.tenant, org_id, project_id)
         changes = ProjectUpdateInput.checked(request.data)
         settings = project_settings_update(tenant=self.tenant, changes=changes, actor=self.caller.actor)
-        return Response({"message": "The settings are changed.", **project_answer(self.tenant, settings)})
+        return Response({**project_answer(self.tenant, settings), "message": "The settings are changed."})
 
     @extend_schema(
         operation_id="project_close",
