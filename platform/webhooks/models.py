@@ -18,7 +18,7 @@ class EventType(models.TextChoices):
 
 class Webhook(models.Model):
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="webhooks")
-    url = models.URLField(max_length=2048)
+    url = models.CharField(max_length=2048)
     name = models.CharField(max_length=255)
     event_types = ArrayField(models.CharField(max_length=32, choices=EventType))
     secret = models.CharField(max_length=64, editable=False)

@@ -50,7 +50,7 @@ def test_filters_choose_and_expired_memories_go_too(owner: Caller) -> None:
 
 def test_a_schema_chooses_fields_by_their_names(owner: Caller) -> None:
     owner.add("Alice keeps bees")
-    schema = {"properties": {"memory": {}, "user_id": {}, "shoe_size": {}}}
+    schema: dict[str, Any] = {"properties": {"memory": {}, "user_id": {}, "shoe_size": {}}}
     export_id, _ = exported(owner, schema=json.dumps(schema))
     answer = owner.post(f"{EXPORTS}get/", {"memory_export_id": export_id})[1]
     assert answer["memories"] == [{"memory": "Alice keeps bees", "user_id": "alice"}]

@@ -8,7 +8,7 @@ import redis
 from django.utils import timezone
 from facts.models import Event, Fact
 from jobs.models import Job, JobPart
-from jobs.services import JobLostError, job_finish, job_take, jobs_expire
+from jobs.services import JobLostError, job_finish, job_take, jobs_expire, part_append, part_finish
 from tenants.models import Tenant
 from tenants.scope import tenant_scope
 
@@ -53,7 +53,7 @@ def test_an_import_goes_on_with_the_parts_that_are_left(
     rows = [{"memory": f"Fact {number}", "user_id": "alice"} for number in range(450)]
     owner.post("/v1/imports/", {"memories": rows})
     with monkeypatch.context() as patch:
-        patch.setattr(importing, "part_finish", dies_at_call(2, importing.part_finish))
+        patch.setattr(importing, "part_finish", dies_at_call(2, part_finish))
         with pytest.raises(Killed):
             work()
     assert (the_job(tenant).state, the_job(tenant).done) == ("RUNNING", 200)
@@ -73,7 +73,7 @@ def test_an_export_goes_on_behind_its_last_row(owner: Caller, tenant: Tenant, mo
     owner.add(*(f"Fact {number}" for number in range(10)))
     answer = owner.post("/v1/exports/", {"schema": {"properties": {"memory": {}}}})[1]
     with monkeypatch.context() as patch:
-        patch.setattr(exporting, "part_append", dies_at_call(3, exporting.part_append))
+        patch.setattr(exporting, "part_append", dies_at_call(3, part_append))
         with pytest.raises(Killed):
             work()
     let_runner_fall_silent(tenant)

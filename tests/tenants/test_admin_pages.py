@@ -35,8 +35,8 @@ pytestmark = pytest.mark.django_db
 def people() -> People:
     people = people_create()
     for tenant in (people.tenant, people.other_tenant):
-        hook = {"url": "https://example.com/", "name": "hook", "event_types": ["memory_add"], "actor": "test"}
-        webhook_create(tenant=tenant, **hook)
+        wanted = ["memory_add"]
+        webhook_create(tenant=tenant, url="https://example.com/", name="hook", event_types=wanted, actor="test")
         (fact,) = add_facts(tenant, f"A fact of {tenant.name}.")
         encode_fact(fact)
         feedback_set(fact=fact, verdict="POSITIVE", reason="", actor="test")

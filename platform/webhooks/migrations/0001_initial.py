@@ -20,7 +20,7 @@ class Migration(migrations.Migration):
             name='Webhook',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('url', models.URLField(max_length=2048)),
+                ('url', models.CharField(max_length=2048)),
                 ('name', models.CharField(max_length=255)),
                 ('event_types', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('memory_add', 'Add'), ('memory_update', 'Update'), ('memory_delete', 'Delete'), ('memory_categorize', 'Categorize')], max_length=32), size=None)),
                 ('secret', models.CharField(editable=False, max_length=64)),
