@@ -5,11 +5,13 @@ from typing import Any
 
 from django.core.exceptions import RequestDataTooBig
 from django.db import InterfaceError, OperationalError
-from facts.errors import FactDuplicateError, FactGoneError, InvalidInputError
+from facts.errors import FactDuplicateError, FactGoneError, FactUnknownError, InvalidInputError
 from rest_framework import status
 from rest_framework.exceptions import APIException, NotFound, ValidationError
 from rest_framework.response import Response
 from rest_framework.views import exception_handler as drf_exception_handler
+from tenants.members import LastOwnerError, NoSuchMemberError
+from webhooks.services import TooManyWebhooksError
 
 from api.parsers import BodyTooLarge
 
@@ -44,6 +46,10 @@ def _as_api_error(error: Exception) -> Exception:
             return Conflict(error.message)
         case InvalidInputError():
             return ValidationError({error.field: [error.message]})
+        case FactUnknownError() | NoSuchMemberError():
+            return NotFound(str(error))
+        case LastOwnerError() | TooManyWebhooksError():
+            return Conflict(str(error))
         case FactGoneError():
             return NotFound("The memory was deleted in the meantime.")
         case RequestDataTooBig():

@@ -1,10 +1,12 @@
 """Answers, in the shape that clients of this API read."""
 
 from typing import Any
+from uuid import UUID
 
-from facts.models import Event, Fact, FactHistory
+from facts.models import Event, Fact, FactHistory, OwnerKind, Verdict
 from facts.search import ScoredFact
 from rest_framework import serializers
+from tenants.models import Membership, ProjectSettings
 
 from api.dates import format_expiration
 
@@ -98,6 +100,10 @@ class AddedOutput(Raw):
     data = AddedTextOutput()  # type: ignore[assignment]
 
 
+class AddedListOutput(Raw):
+    results = AddedOutput(many=True)
+
+
 class AddOutput(Raw):
     message = serializers.CharField()
     status = serializers.CharField()
@@ -153,6 +159,85 @@ class EventOutput(serializers.ModelSerializer[Event]):
 
 class EventPageOutput(PageOutput):
     results = EventOutput(many=True)
+
+
+class EntityOutput(Raw):
+    id = serializers.UUIDField()
+    type = serializers.ChoiceField(choices=OwnerKind.choices)
+    name = serializers.CharField()
+    total_memories = serializers.IntegerField()
+    created_at = serializers.DateTimeField(help_text="of its oldest memory")
+    updated_at = serializers.DateTimeField(help_text="of the memory that changed last")
+
+
+class EntityPageOutput(PageOutput):
+    results = EntityOutput(many=True)
+
+
+class FeedbackOutput(Raw):
+    id = serializers.UUIDField(allow_null=True)
+    memory_id = serializers.UUIDField()
+    feedback = serializers.ChoiceField(choices=Verdict.choices, allow_null=True)
+    feedback_reason = serializers.CharField(allow_null=True)
+    message = serializers.CharField()
+
+
+class SummaryOutput(Raw):
+    summary = serializers.CharField(allow_blank=True)
+    count = serializers.IntegerField(help_text="memories that match")
+
+
+class ProjectOutput(serializers.ModelSerializer[ProjectSettings]):
+    """In `context`: id and name of the tenant."""
+
+    id = serializers.SerializerMethodField()
+    name = serializers.SerializerMethodField()
+    custom_categories = serializers.ListField(child=serializers.JSONField())
+    usecase_setting = serializers.JSONField(allow_null=True)
+
+    class Meta:
+        model = ProjectSettings
+        fields: tuple[str, ...] = (
+            "id",
+            "name",
+            "custom_instructions",
+            "agent_custom_instructions",
+            "custom_categories",
+            "multilingual",
+            "decay",
+            "memory_depth",
+            "usecase_setting",
+            "updated_at",
+        )
+        read_only_fields = fields
+
+    def get_id(self, settings: ProjectSettings) -> UUID:
+        tenant_id: UUID = self.context["id"]
+        return tenant_id
+
+    def get_name(self, settings: ProjectSettings) -> str:
+        return str(self.context["name"])
+
+
+class ProjectUpdatedOutput(ProjectOutput):
+    message = serializers.CharField(read_only=True)
+
+    class Meta(ProjectOutput.Meta):
+        fields = (*ProjectOutput.Meta.fields, "message")
+        read_only_fields = fields
+
+
+class MemberOutput(Raw):
+    username = serializers.CharField(source="user.username")
+    email = serializers.CharField(source="user.email", allow_blank=True)
+    role = serializers.SerializerMethodField()
+
+    def get_role(self, membership: Membership) -> str:
+        return {"viewer": "READER", "admin": "ADMIN", "owner": "OWNER"}[membership.role]
+
+
+class MembersOutput(Raw):
+    members = MemberOutput(many=True)
 
 
 class PingOutput(Raw):

@@ -39,6 +39,9 @@ app.conf.update(
         },
         "audit": {"task": "workers.tiering.audit", "schedule": 120, "options": {"expires": 120}},
         "follow-activity": {"task": "workers.tiering.follow_activity", "schedule": 60, "options": {"expires": 60}},
+        "deliver-due": {"task": "workers.webhooks.deliver_due", "schedule": 15, "options": {"expires": 15}},
+        "resume-jobs": {"task": "workers.jobs.resume", "schedule": 60, "options": {"expires": 60}},
+        "expire": {"task": "workers.upkeep.expire", "schedule": 3600, "options": {"expires": 3600}},
         "sample-tiers": {"task": "workers.tiering.sample_tiers", "schedule": 60, "options": {"expires": 60}},
     },
 )

@@ -91,6 +91,12 @@ class Environment(BaseSettings):
     user_field_enables_memory: bool = Field(
         True, description="default of new keys: OpenAI's user field alone turns memory on"
     )
+    requests_per_minute: int = Field(
+        6000, ge=0, description="calls of the memory API that a key may make, where it has no limit of its own; 0: any"
+    )
+    webhooks_to_private: bool = Field(
+        False, description="webhooks may go to private and loopback addresses, not to the public network alone"
+    )
 
     @field_validator("allowed_hosts", mode="before")
     @classmethod

@@ -30,13 +30,16 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "drf_spectacular_sidecar",
     "tenants",
+    "webhooks",
     "facts",
+    "jobs",
     "usage",
     "api",
     "inference",
 ]
 
 MIDDLEWARE = [
+    "api.request_ids.request_id_middleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -79,7 +82,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["api.parsers.JSONObjectParser"],
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_SCHEMA_CLASS": "api.schema.ApiSchema",
     "EXCEPTION_HANDLER": "api.errors.exception_handler",
     "UNAUTHENTICATED_USER": None,
 }
@@ -87,6 +90,7 @@ SPECTACULAR_SETTINGS = {
     "TITLE": "InferScale memory API",
     "VERSION": "0.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
+    "ENUM_NAME_OVERRIDES": {"EventTypeEnum": "webhooks.models.EventType"},
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
 }
@@ -98,7 +102,7 @@ LOGGING = {
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "loggers": {
         name: {"handlers": ["stderr"], "level": ENV.log_level, "propagate": False}
-        for name in ("config", "tenants", "facts", "usage", "api", "memory", "inference", "workers")
+        for name in ("config", "tenants", "webhooks", "facts", "jobs", "usage", "api", "memory", "inference", "workers")
     },
 }
 

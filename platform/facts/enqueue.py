@@ -16,6 +16,8 @@ logger = logging.getLogger(__name__)
 
 ENCODE_FACT = "workers.encode.encode_fact"
 DROP_STALE = "workers.tiering.drop_stale"
+DELIVER = "workers.webhooks.deliver"
+RUN_JOB = "workers.jobs.run"
 
 SECONDS_TO_WAIT = 0.5
 SECONDS_TO_PAUSE = 5.0

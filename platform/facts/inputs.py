@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
-from typing import Final, Literal
+from typing import Any, Final, Literal
 from uuid import UUID
 
 from facts.models import Encoding, Event, Fact
@@ -20,6 +20,16 @@ UNSET: Final = Unset.UNSET
 
 
 @dataclass(frozen=True, slots=True)
+class Details:
+    """What is known of a message's facts beside their text, in place of what is known of the whole call's."""
+
+    metadata: dict[str, Any] = field(default_factory=dict)
+    categories: tuple[str, ...] = ()
+    expires_at: datetime | None = None
+    immutable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
     """A turn of a conversation. `facts`: what it says, a line each; None: its content is the fact itself."""
 
@@ -27,6 +37,7 @@ class Message:
     content: str | None
     facts: tuple[str, ...] | None = None
     said_at: datetime | None = None
+    details: Details | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +58,17 @@ class AddResult:
 
     event: Event
     facts: tuple[AddedFact, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FactUpdate:
+    """What to change of a fact; metadata is replaced, what is left out stays."""
+
+    fact: Fact
+    text: str | None = None
+    metadata: dict[str, Any] | None = None
+    expires_at: datetime | Unset | None = UNSET
+    occurred_at: datetime | Unset | None = UNSET
 
 
 @dataclass(frozen=True, slots=True)

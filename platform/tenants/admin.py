@@ -18,8 +18,16 @@ from unfold.decorators import action, display
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
-from tenants.admin_base import EveryTenantAdmin
-from tenants.models import ApiKey, KeyScope, Membership, Tenant, default_key_scopes
+from tenants.admin_base import EveryTenantAdmin, ReadOnlyAdmin
+from tenants.models import (
+    ApiKey,
+    AuditEntry,
+    KeyScope,
+    Membership,
+    ProjectSettings,
+    Tenant,
+    default_key_scopes,
+)
 from tenants.services import api_key_create, api_key_revoke
 
 admin.site.unregister(User)
@@ -58,7 +66,7 @@ class ApiKeyForm(forms.ModelForm):
 
     class Meta:
         model = ApiKey
-        fields = ("tenant", "name", "scopes", "expires_at", "user_field_enables_memory")
+        fields = ("tenant", "name", "scopes", "expires_at", "requests_per_minute", "user_field_enables_memory")
 
 
 @admin.register(ApiKey)
@@ -80,14 +88,14 @@ class ApiKeyAdmin(EveryTenantAdmin):
             obj.save()
             return
         fields: dict[str, Any] = {name: form.cleaned_data[name] for name in form.cleaned_data}
-        created, raw = api_key_create(**fields)
+        created, raw = api_key_create(**fields, actor=_actor(request))
         obj.__dict__.update(created.__dict__)
         self.message_user(request, f"Copy the key now, it is not shown again: {raw}", messages.WARNING)
 
     @action(description="Revoke the selected keys")
     def revoke(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> None:
         for api_key in queryset.select_related("tenant"):
-            api_key_revoke(api_key=api_key)
+            api_key_revoke(api_key=api_key, actor=_actor(request))
         self.message_user(request, "The keys are revoked.", messages.SUCCESS)
 
     @display(description="Key")
@@ -101,6 +109,21 @@ class ApiKeyAdmin(EveryTenantAdmin):
         return "expired" if api_key.expires_at is not None and api_key.expires_at <= timezone.now() else "live"
 
 
+@admin.register(ProjectSettings)
+class ProjectSettingsAdmin(ReadOnlyAdmin):
+    list_display = ("tenant", "multilingual", "profiles_enabled", "updated_at")
+    list_select_related = ("tenant",)
+
+
+@admin.register(AuditEntry)
+class AuditEntryAdmin(ReadOnlyAdmin):
+    list_display = ("created_at", "tenant", "actor", "action", "target", "details")
+    list_filter = ("action", "tenant")
+    list_select_related = ("tenant",)
+    search_fields = ("actor", "target")
+    ordering = ("-created_at",)
+
+
 @admin.register(User)
 class UserAdmin(BaseUserAdmin, EveryTenantAdmin):
     form = UserChangeForm
@@ -111,3 +134,7 @@ class UserAdmin(BaseUserAdmin, EveryTenantAdmin):
 @admin.register(Group)
 class GroupAdmin(BaseGroupAdmin, ModelAdmin):
     pass
+
+
+def _actor(request: HttpRequest) -> str:
+    return f"user:{request.user.get_username()}"

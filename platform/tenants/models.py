@@ -75,6 +75,9 @@ class ApiKey(models.Model):
     revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
     last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
     user_field_enables_memory = models.BooleanField(default=True, help_text="OpenAI's user field alone turns memory on")
+    requests_per_minute = models.PositiveIntegerField(
+        null=True, blank=True, help_text="Calls of the memory API; empty: as configured, 0: without limit"
+    )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     objects = TenantManager()
@@ -85,3 +88,49 @@ class ApiKey(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} ({self.prefix}…)"
+
+
+class ProjectSettings(models.Model):
+    """What a tenant says about its memory; a tenant without a row has the defaults."""
+
+    tenant = models.OneToOneField(Tenant, on_delete=models.CASCADE, primary_key=True, related_name="project_settings")
+    custom_instructions = models.TextField(blank=True, default="")
+    agent_custom_instructions = models.TextField(blank=True, default="")
+    custom_categories = models.JSONField(blank=True, default=list, help_text='Names, or {"name": "description"}')
+    multilingual = models.BooleanField(default=True, help_text="Keep the language that was written")
+    decay = models.BooleanField(default=False)
+    memory_depth = models.CharField(max_length=255, blank=True, default="")
+    usecase_setting = models.JSONField(null=True, blank=True)
+    profiles_enabled = models.BooleanField(default=False)
+    profile_schema = models.JSONField(null=True, blank=True)
+    profile_instructions = models.TextField(blank=True, default="")
+    updated_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    objects = TenantManager()
+
+    class Meta:
+        verbose_name_plural = "project settings"
+
+    def __str__(self) -> str:
+        return f"settings of {self.tenant_id}"
+
+
+class AuditEntry(models.Model):
+    """One administrative action; nothing changes or deletes it but its tenant's own end."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="audit_entries")
+    actor = models.CharField(max_length=255, help_text="key:<prefix> or user:<name>")
+    action = models.CharField(max_length=64)
+    target = models.CharField(max_length=255, blank=True, default="")
+    details = models.JSONField(blank=True, default=dict)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    objects = TenantManager()
+
+    class Meta:
+        verbose_name_plural = "audit trail"
+        indexes = (models.Index(fields=("tenant", "-created_at"), name="audit_by_time"),)
+
+    def __str__(self) -> str:
+        return f"{self.actor} {self.action} {self.target}"

@@ -4,15 +4,15 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from tenants.keys import KEY_PREFIX, key_hash
-from tenants.models import ApiKey, Tenant
-from tenants.scope import every_tenant
+from tenants.models import ApiKey, AuditEntry, Membership, ProjectSettings, Tenant
+from tenants.scope import every_tenant, tenant_scope
 
 LAST_USED_STEP = timedelta(minutes=1)
-KEY_FIELDS = ("id", "tenant_id", "prefix", "scopes", "last_used_at", "user_field_enables_memory")
+KEY_FIELDS = ("id", "tenant_id", "prefix", "scopes", "last_used_at", "user_field_enables_memory", "requests_per_minute")
 TENANT_FIELDS = ("id", "strategy")
 # In SQL, for every request waits for it: building the query takes Django three times as long as running it.
 LIVE_KEY = f"""
@@ -57,3 +57,33 @@ def tenant_by_id(tenant_id: UUID | str) -> Tenant | None:
 def tenants_active() -> list[Tenant]:
     """The oldest first."""
     return list(Tenant.objects.filter(is_active=True).order_by("created_at", "pk"))
+
+
+def project_settings(*, tenant: Tenant) -> ProjectSettings:
+    """Unsaved defaults where nothing was ever set."""
+    with tenant_scope(tenant):
+        return ProjectSettings.objects.filter(tenant=tenant).first() or ProjectSettings(
+            tenant=tenant, updated_at=tenant.created_at
+        )
+
+
+def members_list(*, tenant: Tenant) -> list[Membership]:
+    with tenant_scope(tenant):
+        return list(Membership.objects.select_related("user").order_by("user__username"))
+
+
+def api_keys_list(*, tenant: Tenant) -> QuerySet[ApiKey]:
+    """Newest first, revoked and expired ones too."""
+    with tenant_scope(tenant):
+        return ApiKey.objects.order_by("-created_at", "-pk")
+
+
+def api_key_get(*, tenant: Tenant, key_id: UUID) -> ApiKey | None:
+    with tenant_scope(tenant):
+        return ApiKey.objects.select_related("tenant").filter(pk=key_id).first()
+
+
+def audit_list(*, tenant: Tenant) -> QuerySet[AuditEntry]:
+    """Newest first."""
+    with tenant_scope(tenant):
+        return AuditEntry.objects.order_by("-created_at", "-pk")

@@ -8,11 +8,13 @@ from typing import Any
 from config.env import STRATEGY, STRATEGY_FORMS
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.utils import timezone
 from django.utils.text import slugify
 
+from tenants.audit import audit_record
 from tenants.keys import SHOWN_CHARACTERS, key_hash, new_key
-from tenants.models import ApiKey, KeyScope, Membership, Role, Tenant, default_key_scopes
+from tenants.models import ApiKey, KeyScope, Membership, ProjectSettings, Role, Tenant, default_key_scopes
 from tenants.scope import tenant_scope
 
 
@@ -37,6 +39,7 @@ def membership_set(*, tenant: Tenant, user: User, role: str) -> Membership:
     return membership
 
 
+@transaction.atomic
 def api_key_create(
     *,
     tenant: Tenant,
@@ -44,6 +47,8 @@ def api_key_create(
     scopes: Sequence[str] | None = None,
     expires_at: datetime | None = None,
     user_field_enables_memory: bool | None = None,
+    requests_per_minute: int | None = None,
+    actor: str = "",
 ) -> tuple[ApiKey, str]:
     """The key's record and the key itself, which cannot be had again. Raises ValueError on an unknown scope."""
     chosen = default_key_scopes() if scopes is None else sorted(set(scopes))
@@ -60,12 +65,42 @@ def api_key_create(
         scopes=chosen,
         expires_at=expires_at,
         user_field_enables_memory=user_field_enables_memory,
+        requests_per_minute=requests_per_minute,
     )
+    made = {"name": name, "prefix": api_key.prefix, "scopes": chosen}
+    audit_record(tenant=tenant, actor=actor, action="key.create", target=api_key.pk, details=made)
     return api_key, raw
 
 
-def api_key_revoke(*, api_key: ApiKey) -> None:
+@transaction.atomic
+def api_key_revoke(*, api_key: ApiKey, actor: str = "") -> None:
     """Takes effect with the next request; revoking twice keeps the first time."""
     with tenant_scope(api_key.tenant):
-        ApiKey.objects.filter(pk=api_key.pk, revoked_at=None).update(revoked_at=timezone.now())
-    api_key.refresh_from_db()
+        revoked = ApiKey.objects.filter(pk=api_key.pk, revoked_at=None).update(revoked_at=timezone.now())
+        api_key.refresh_from_db()
+    if revoked:
+        audit_record(tenant=api_key.tenant, actor=actor, action="key.revoke", target=api_key.pk)
+
+
+def membership_remove(*, tenant: Tenant, user: User) -> bool:
+    """Whether the user was a member."""
+    with tenant_scope(tenant):
+        return bool(Membership.objects.filter(user=user).delete()[0])
+
+
+@transaction.atomic
+def project_settings_update(*, tenant: Tenant, changes: dict[str, Any], actor: str) -> ProjectSettings:
+    """Only the fields named in `changes`; the settings as they are now."""
+    with tenant_scope(tenant):
+        settings, _ = ProjectSettings.objects.update_or_create(
+            tenant=tenant, defaults={**changes, "updated_at": timezone.now()}
+        )
+    audit_record(tenant=tenant, actor=actor, action="project.update", details={"fields": sorted(changes)})
+    return settings
+
+
+@transaction.atomic
+def tenant_close(*, tenant: Tenant, actor: str) -> None:
+    """Its keys work no more. Nothing is erased: staff open it again or delete it."""
+    Tenant.objects.filter(pk=tenant.pk).update(is_active=False)
+    audit_record(tenant=tenant, actor=actor, action="project.close", target=tenant.pk)

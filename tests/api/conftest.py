@@ -1,11 +1,17 @@
 """Three people call the API: the owner (a full key), a member (a read-only key of the same tenant), a stranger."""
 
-from collections.abc import Callable
+import importlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+import redis
+from django.conf import settings as django_settings
 from django.test import Client
+from facts import enqueue
 from facts.models import Event, Fact, FactHistory
+from pytest_django.live_server_helper import LiveServer
 from tenants.models import Tenant
 from tenants.scope import every_tenant
 from tenants.services import api_key_create, tenant_create
@@ -27,8 +33,11 @@ class Caller:
     def put(self, path: str, body: Any) -> tuple[int, Any]:
         return self._answer(self.client.put(path, body, content_type="application/json"))
 
-    def delete(self, path: str, **query: Any) -> tuple[int, Any]:
-        return self._answer(self.client.delete(path, query_params=query))
+    def patch(self, path: str, body: Any) -> tuple[int, Any]:
+        return self._answer(self.client.patch(path, body, content_type="application/json"))
+
+    def delete(self, path: str, body: Any = None, **query: Any) -> tuple[int, Any]:
+        return self._answer(self.client.delete(path, body or "", content_type="application/json", query_params=query))
 
     def add(self, *texts: str, user_id: str = "alice", **fields: Any) -> list[str]:
         """Ids of the memories these texts became."""
@@ -50,6 +59,38 @@ class Caller:
 
 
 @pytest.fixture
+def mem0(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Mem0's package; it reads its settings when it is imported."""
+    monkeypatch.setenv("MEM0_TELEMETRY", "False")
+    monkeypatch.setenv("MEM0_DIR", str(tmp_path))
+    return importlib.import_module("mem0")
+
+
+@pytest.fixture
+def connect(transactional_db: None, live_server: LiveServer, mem0: Any) -> Iterator[Any]:
+    """Makes a real MemoryClient from a key."""
+    clients = []
+
+    def make(key: str) -> Any:
+        clients.append(mem0.MemoryClient(api_key=key, host=live_server.url))
+        return clients[-1]
+
+    yield make
+    for client in clients:
+        client.client.close()
+
+
+@pytest.fixture
+def broker(monkeypatch: pytest.MonkeyPatch) -> Iterator[redis.Redis]:
+    """Empty queues that no worker reads."""
+    monkeypatch.setattr(enqueue, "_paused_until", 0.0)
+    with redis.Redis.from_url(django_settings.REDIS_URL) as client:
+        client.flushdb()
+        yield client
+        client.flushdb()
+
+
+@pytest.fixture
 def tenant(db: None) -> Tenant:
     return tenant_create(name="Owner's company")
 
@@ -57,6 +98,11 @@ def tenant(db: None) -> Tenant:
 @pytest.fixture
 def owner(tenant: Tenant) -> Caller:
     return Caller(api_key_create(tenant=tenant, name="full", scopes=["read", "write"])[1])
+
+
+@pytest.fixture
+def admin(tenant: Tenant) -> Caller:
+    return Caller(api_key_create(tenant=tenant, name="admin", scopes=["read", "write", "admin"])[1])
 
 
 @pytest.fixture

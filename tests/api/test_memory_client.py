@@ -1,30 +1,10 @@
 """An application written for Mem0's own client works here with only its host and key changed."""
 
 import importlib
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-from pytest_django.live_server_helper import LiveServer
 from tenants.services import api_key_create, tenant_create
-
-
-@pytest.fixture
-def connect(transactional_db: None, live_server: LiveServer, tmp_path: Path, monkeypatch: Any) -> Iterator[Any]:
-    """Makes a real MemoryClient from a key; the package reads its settings when it is imported."""
-    monkeypatch.setenv("MEM0_TELEMETRY", "False")
-    monkeypatch.setenv("MEM0_DIR", str(tmp_path))
-    client_class = importlib.import_module("mem0").MemoryClient
-    clients = []
-
-    def make(key: str) -> Any:
-        clients.append(client_class(api_key=key, host=live_server.url))
-        return clients[-1]
-
-    yield make
-    for client in clients:
-        client.client.close()
 
 
 def test_a_memory_lives_its_life_through_the_client(connect: Any) -> None:

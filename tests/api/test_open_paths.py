@@ -57,7 +57,7 @@ def test_schema_and_docs_are_served(client: Client) -> None:
     assert (page.status_code, b"/static/drf_spectacular_sidecar/" in page.content) == (200, True)
 
 
-@pytest.mark.parametrize("path", ["/v1/nothing/", "/v2/memories/search/", "/v3/memories/x/y/"])
+@pytest.mark.parametrize("path", ["/v1/nothing/", "/v2/memories/x/", "/v3/memories/x/y/", "/api/v1/nothing/"])
 def test_a_path_that_is_no_call_is_404_in_json(client: Client, path: str) -> None:
     response = client.post(path, {}, content_type="application/json")
     assert (response.status_code, path in response.json()["detail"]) == (404, True)

@@ -6,17 +6,27 @@ from django.contrib.auth.models import User
 from django.db.models import Model
 from django.test import Client
 from django.urls import reverse
-from facts.models import Encoding, Event, Fact, FactHistory, Owner, Turn
-from tenants.models import ApiKey, Membership, Tenant
+from facts.models import Encoding, Event, Fact, FactHistory, Feedback, Owner, Profile, Turn
+from facts.profiles import profiles_ask
+from facts.services import feedback_set
+from jobs.models import Job, JobKind, JobPart
+from jobs.services import NewPart, job_create
+from tenants.models import ApiKey, AuditEntry, Membership, ProjectSettings, Tenant
 from tenants.scope import every_tenant
 from tenants.selectors import api_key_authenticate
-from tenants.services import api_key_create
+from tenants.services import api_key_create, project_settings_update
 from usage.models import RequestRecord
 from usage.services import RequestRecordData, request_records_write
+from webhooks.models import Delivery, Webhook
+from webhooks.services import webhook_create
 
 from tests.factories import People, add_facts, encode_fact, people_create
 
-MODELS = (Tenant, Membership, ApiKey, Owner, Turn, Fact, FactHistory, Encoding, Event, RequestRecord, User)
+MODELS = (
+    *(Tenant, Membership, ApiKey, ProjectSettings, AuditEntry, User),
+    *(Owner, Turn, Fact, FactHistory, Encoding, Event, Feedback, Profile),
+    *(Webhook, Delivery, Job, JobPart, RequestRecord),
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -25,7 +35,14 @@ pytestmark = pytest.mark.django_db
 def people() -> People:
     people = people_create()
     for tenant in (people.tenant, people.other_tenant):
-        encode_fact(add_facts(tenant, f"A fact of {tenant.name}.")[0])
+        wanted = ["memory_add"]
+        webhook_create(tenant=tenant, url="https://example.com/", name="hook", event_types=wanted, actor="test")
+        (fact,) = add_facts(tenant, f"A fact of {tenant.name}.")
+        encode_fact(fact)
+        feedback_set(fact=fact, verdict="POSITIVE", reason="", actor="test")
+        profiles_ask(tenant=tenant, user_ids=["alice"])
+        project_settings_update(tenant=tenant, changes={"decay": True}, actor="test")
+        job_create(tenant=tenant, kind=JobKind.IMPORT, options={}, actor="test", parts=[NewPart("{}\n", 1)], total=1)
         api_key_create(tenant=tenant, name=f"key of {tenant.name}")
         request_records_write([RequestRecordData(tenant_id=tenant.pk, mode="inject", status=200, owner_name="alice")])
     return people
@@ -84,3 +101,6 @@ def test_a_key_made_here_is_shown_once_and_works(people: People, staff: Client) 
     assert raw not in staff.get(page(ApiKey, "change", api_key.pk)).content.decode()
     staff.post(page(ApiKey), {"action": "revoke", "_selected_action": [api_key.pk]})
     assert api_key_authenticate(raw=raw) is None
+    with every_tenant():
+        done = AuditEntry.objects.filter(target=api_key.pk).order_by("created_at").values_list("actor", "action")
+        assert list(done) == [("user:staff", "key.create"), ("user:staff", "key.revoke")]

@@ -1,5 +1,6 @@
 """What all inputs share. An unknown field is an error: a misspelt scope must not be stored as no scope."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from rest_framework import serializers
@@ -17,6 +18,8 @@ class Input(serializers.Serializer[Any]):
         return dict(given.validated_data)
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
+        if not isinstance(data, Mapping):
+            return dict(super().to_internal_value(data))  # which refuses it
         unknown = [name for name in data if name not in self.fields and name not in self.ignored]
         if unknown:
             known = ", ".join(self.fields)

@@ -25,7 +25,7 @@ class MessageInput(serializers.Serializer[Any]):
 
 
 class AddInput(ScopedInput):
-    ignored = (
+    ignored: tuple[str, ...] = (
         "custom_instructions",
         "custom_categories",
         "agent_custom_instructions",
@@ -55,6 +55,14 @@ class AddInput(ScopedInput):
         attrs = super().validate(attrs)
         check_metadata_names(attrs.get("metadata"), attrs["scopes"])
         return attrs
+
+
+class OlderAddInput(AddInput):
+    """As `POST /v1/memories/` takes it; without `output_format` it answers a bare list."""
+
+    ignored = tuple(name for name in AddInput.ignored if name != "output_format")
+
+    output_format = serializers.ChoiceField(choices=("v1.0", "v1.1"), required=False, default="v1.0")
 
 
 class UpdateInput(Input):

@@ -30,7 +30,7 @@ class FilteredInput(Input):
 
 
 class ListInput(FilteredInput):
-    ignored = ("latest_only", "output_format", "version", "org_id", "project_id")
+    ignored: tuple[str, ...] = ("latest_only", "output_format", "version", "org_id", "project_id")
 
     start_date = StrictCharField(required=False, allow_null=True, help_text="created on or after")
     end_date = StrictCharField(required=False, allow_null=True, help_text="created on or before")
@@ -44,7 +44,7 @@ class ListInput(FilteredInput):
 
 
 class SearchInput(FilteredInput):
-    ignored = (
+    ignored: tuple[str, ...] = (
         "rerank",
         "reference_date",
         "keyword_search",
@@ -81,3 +81,7 @@ class SearchInput(FilteredInput):
         attrs = super().validate(attrs)
         attrs["condition"] &= attrs.pop("metadata", Q())
         return attrs
+
+
+class SummaryInput(FilteredInput):
+    ignored: tuple[str, ...] = ("org_id", "project_id")

@@ -1,15 +1,20 @@
-"""Calls on the collection of memories: add, list, delete many."""
+"""Calls on the collection of memories: add, list."""
 
+from typing import Any
+
+from django.db.models import QuerySet
 from drf_spectacular.utils import OpenApiParameter, extend_schema
-from facts.inputs import Message
+from facts.inputs import AddResult, Message
+from facts.models import Fact
 from facts.selectors import facts_matching
-from facts.services import facts_add, facts_delete
+from facts.services import facts_add
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from api.authentication import KeyHolder
 from api.errors import NeedsExtraction
-from api.inputs import AddInput, DeleteManyInput, ListInput
-from api.outputs import AddOutput, DeletedManyOutput, MemoryOutput, MemoryPageOutput
+from api.inputs import AddInput, ListInput
+from api.outputs import AddedOutput, AddOutput, MemoryOutput, MemoryPageOutput
 from api.pagination import Pages
 from api.views.base import READ, WRITE, TenantView
 
@@ -31,28 +36,12 @@ class AddView(TenantView):
         tags=["memories"],
     )
     def post(self, request: Request) -> Response:
-        given = AddInput.checked(request.data)
-        if given["infer"]:
-            raise NeedsExtraction
-        added = facts_add(
-            tenant=self.tenant,
-            scopes=given["scopes"],
-            messages=[Message(message["role"], message["content"]) for message in given["messages"]],
-            metadata=given.get("metadata"),
-            categories=given.get("categories"),
-            expires_at=given.get("expiration_date"),
-            immutable=given["immutable"],
-            occurred_at=given.get("timestamp"),
-            actor=self.caller.actor,
-        )
-        results = [
-            {"id": entry.fact.pk, "event": entry.event, "data": {"memory": entry.fact.text}} for entry in added.facts
-        ]
+        added = add_memories(self.caller, AddInput.checked(request.data))
         answer = {
             "message": f"{sum(entry.created for entry in added.facts)} memories stored.",
             "status": added.event.status,
             "event_id": added.event.pk,
-            "results": results,
+            "results": added_results(added),
         }
         return Response(AddOutput(answer).data)
 
@@ -71,24 +60,34 @@ class MemoriesView(TenantView):
     def post(self, request: Request) -> Response:
         given = ListInput.checked(request.data)
         facts = facts_matching(tenant=self.tenant, condition=given["condition"], show_expired=given["show_expired"])
-        pages = Pages()
-        page = pages.paginate_queryset(facts.defer("embedding"), request, view=self)
-        return pages.get_paginated_response(MemoryOutput(page, many=True).data)
+        return page_of_memories(self, request, facts)
 
 
-class ManyMemoriesView(TenantView):
-    key_scopes = {"DELETE": WRITE}
-
-    @extend_schema(
-        operation_id="memories_delete",
-        summary="Delete all memories of a user, agent, app or run",
-        description="All that carry every name given, whatever their number. At least one name is needed.",
-        parameters=[DeleteManyInput],
-        responses=DeletedManyOutput,
-        tags=["memories"],
+def add_memories(caller: KeyHolder, given: dict[str, Any]) -> AddResult:
+    """What a checked AddInput asks for."""
+    if given["infer"]:
+        raise NeedsExtraction
+    return facts_add(
+        tenant=caller.tenant,
+        scopes=given["scopes"],
+        messages=[Message(message["role"], message["content"]) for message in given["messages"]],
+        metadata=given.get("metadata"),
+        categories=given.get("categories"),
+        expires_at=given.get("expiration_date"),
+        immutable=given["immutable"],
+        occurred_at=given.get("timestamp"),
+        actor=caller.actor,
     )
-    def delete(self, request: Request) -> Response:
-        given = DeleteManyInput.checked(request.query_params.dict())
-        deleted = facts_delete(tenant=self.tenant, scopes=given["scopes"], actor=self.caller.actor)
-        answer = {"message": f"{deleted.count} memories deleted.", "event_id": deleted.event.pk}
-        return Response(DeletedManyOutput(answer).data)
+
+
+def added_results(added: AddResult) -> Any:
+    results = [
+        {"id": entry.fact.pk, "event": entry.event, "data": {"memory": entry.fact.text}} for entry in added.facts
+    ]
+    return AddedOutput(results, many=True).data
+
+
+def page_of_memories(view: TenantView, request: Request, facts: QuerySet[Fact]) -> Response:
+    pages = Pages()
+    page = pages.paginate_queryset(facts.defer("embedding"), request, view=view)
+    return pages.get_paginated_response(MemoryOutput(page, many=True).data)

@@ -1,12 +1,15 @@
 """The search call."""
 
+from typing import Any
+
 from drf_spectacular.utils import extend_schema
 from facts.search import facts_search
 from rest_framework.request import Request
 from rest_framework.response import Response
+from tenants.models import Tenant
 
 from api.inputs import SearchInput
-from api.outputs import FoundOutput
+from api.outputs import FoundMemoryOutput, FoundOutput
 from api.views.base import READ, TenantView
 
 
@@ -22,16 +25,20 @@ class SearchView(TenantView):
         tags=["memories"],
     )
     def post(self, request: Request) -> Response:
-        given = SearchInput.checked(request.data)
-        found = facts_search(
-            tenant=self.tenant,
-            query=given["query"],
-            condition=given["condition"],
-            top_k=given["top_k"],
-            threshold=given["threshold"] or -1.0,  # 0 leaves nothing out, and a cosine may be negative
-            show_expired=given["show_expired"],
-        )
-        results = FoundOutput({"results": found}).data["results"]
-        if wanted := given.get("fields"):
-            results = [{name: memory[name] for name in ("id", *wanted)} for memory in results]
-        return Response({"results": results})
+        return Response({"results": search_memories(self.tenant, SearchInput.checked(request.data))})
+
+
+def search_memories(tenant: Tenant, given: dict[str, Any]) -> list[dict[str, Any]]:
+    """What a checked SearchInput asks for."""
+    found = facts_search(
+        tenant=tenant,
+        query=given["query"],
+        condition=given["condition"],
+        top_k=given["top_k"],
+        threshold=given["threshold"] or -1.0,  # 0 leaves nothing out, and a cosine may be negative
+        show_expired=given["show_expired"],
+    )
+    results = [dict(memory) for memory in FoundMemoryOutput(found, many=True).data]  # type: ignore[arg-type]
+    if wanted := given.get("fields"):
+        return [{name: memory[name] for name in ("id", *wanted)} for memory in results]
+    return results

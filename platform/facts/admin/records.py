@@ -12,7 +12,7 @@ from tenants.admin_base import ReadOnlyAdmin
 from unfold.decorators import action, display
 
 from facts.enqueue import DROP_STALE, ENCODE_FACT, enqueue_many
-from facts.models import Encoding, Event, Owner, Turn
+from facts.models import Encoding, Event, Feedback, Owner, Profile, Turn
 from facts.services import encodings_mark_stale
 
 
@@ -89,3 +89,20 @@ class EventAdmin(ReadOnlyAdmin):
     list_filter = ("event_type", "status", "tenant")
     list_select_related = ("tenant",)
     ordering = ("-created_at",)
+
+
+@admin.register(Feedback)
+class FeedbackAdmin(ReadOnlyAdmin):
+    list_display = ("fact", "verdict", "reason", "actor", "tenant", "created_at")
+    list_filter = ("verdict", "tenant")
+    list_select_related = ("fact", "tenant")
+    ordering = ("-created_at",)
+
+
+@admin.register(Profile)
+class ProfileAdmin(ReadOnlyAdmin):
+    list_display = ("user_id", "status", "generation_count", "error", "tenant", "updated_at")
+    list_filter = ("status", "tenant")
+    list_select_related = ("tenant",)
+    search_fields = ("user_id",)
+    ordering = ("-updated_at",)

@@ -3,7 +3,9 @@
 from facts.models.encoding import GRACE, Encoding, EncodingState
 from facts.models.event import Event, EventStatus
 from facts.models.fact import Fact, FactHistory, FactStatus
+from facts.models.feedback import Feedback, Verdict
 from facts.models.owner import Owner, OwnerKind, Turn
+from facts.models.profile import Profile, ProfileStatus
 
 __all__ = [
     "GRACE",
@@ -14,7 +16,11 @@ __all__ = [
     "Fact",
     "FactHistory",
     "FactStatus",
+    "Feedback",
     "Owner",
     "OwnerKind",
+    "Profile",
+    "ProfileStatus",
     "Turn",
+    "Verdict",
 ]

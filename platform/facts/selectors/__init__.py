@@ -19,13 +19,15 @@ from facts.selectors.encodings import (
     header_encoding,
     headers_unfinished,
 )
-from facts.selectors.facts import fact_get, fact_history, facts_matching
+from facts.selectors.entities import Entity, entities_list, entity_get, entity_is_known
+from facts.selectors.facts import fact_get, fact_history, facts_by_id, facts_matching
 from facts.selectors.owners import OwnerState, event_get, events_list, owner_get, owner_state
 from facts.selectors.rows import FactRow, earlier_facts, fact_delta, facts_from, other_facts
 from facts.selectors.turns import turns_before, turns_readable
 from facts.selectors.words import facts_by_words
 
 __all__ = [
+    "Entity",
     "FactRow",
     "OwnerState",
     "ReadyBlob",
@@ -35,12 +37,16 @@ __all__ = [
     "encodings_outdated",
     "encodings_to_drop",
     "encodings_unfinished",
+    "entities_list",
+    "entity_get",
+    "entity_is_known",
     "event_get",
     "events_list",
     "fact_delta",
     "fact_encoding",
     "fact_get",
     "fact_history",
+    "facts_by_id",
     "facts_by_words",
     "facts_from",
     "facts_matching",

@@ -1,5 +1,6 @@
 """Reads on facts for people: one, many, history."""
 
+from collections.abc import Sequence
 from uuid import UUID
 
 from django.db.models import Q, QuerySet
@@ -7,6 +8,7 @@ from django.utils import timezone
 from tenants.models import Tenant
 from tenants.scope import tenant_scope
 
+from facts.errors import FactUnknownError
 from facts.models import Fact, FactHistory, FactStatus
 from facts.scopes import Scopes
 
@@ -32,6 +34,16 @@ def fact_get(*, tenant: Tenant, fact_id: UUID) -> Fact | None:
     """Also an expired one; None for a deleted, unknown or another tenant's."""
     with tenant_scope(tenant):
         return Fact.objects.select_related("tenant").filter(pk=fact_id, status=FactStatus.ACTIVE).first()
+
+
+def facts_by_id(*, tenant: Tenant, fact_ids: Sequence[UUID]) -> list[Fact]:
+    """In the order given. Raises FactUnknownError naming those that are unknown or deleted."""
+    with tenant_scope(tenant):
+        active = Fact.objects.select_related("tenant").filter(status=FactStatus.ACTIVE)
+        found = active.defer("embedding").in_bulk(fact_ids)
+    if unknown := [fact_id for fact_id in fact_ids if fact_id not in found]:
+        raise FactUnknownError(unknown)
+    return [found[fact_id] for fact_id in fact_ids]
 
 
 def fact_history(*, tenant: Tenant, fact_id: UUID) -> QuerySet[FactHistory]:

@@ -1,14 +1,17 @@
 """Writes on memory. Each is one transaction under the owner's row lock; tasks are sent after the commit."""
 
-from facts.inputs import UNSET, AddedFact, AddResult, ComingBlob, DeleteResult, MadeBlob, Message
+from facts.inputs import UNSET, AddedFact, AddResult, ComingBlob, DeleteResult, Details, FactUpdate, MadeBlob, Message
 from facts.services.add import facts_add
 from facts.services.announce import encodings_announce
-from facts.services.delete import fact_delete, facts_delete
+from facts.services.delete import fact_delete, facts_delete, facts_delete_many
 from facts.services.embed import facts_embed_missing
 from facts.services.encoding import encoding_drop, encoding_mark_failed, encoding_start, encodings_mark_stale
+from facts.services.erase import entity_erase
+from facts.services.events import event_finish, event_open, event_start
+from facts.services.feedback import feedback_set
 from facts.services.ready import encodings_mark_ready
 from facts.services.taking import encodings_take, encodings_take_apart
-from facts.services.update import fact_update
+from facts.services.update import fact_update, facts_update
 
 __all__ = [
     "UNSET",
@@ -16,6 +19,8 @@ __all__ = [
     "AddedFact",
     "ComingBlob",
     "DeleteResult",
+    "Details",
+    "FactUpdate",
     "MadeBlob",
     "Message",
     "encoding_drop",
@@ -26,9 +31,16 @@ __all__ = [
     "encodings_mark_stale",
     "encodings_take",
     "encodings_take_apart",
+    "entity_erase",
+    "event_finish",
+    "event_open",
+    "event_start",
     "fact_delete",
     "fact_update",
     "facts_add",
     "facts_delete",
+    "facts_delete_many",
     "facts_embed_missing",
+    "facts_update",
+    "feedback_set",
 ]

@@ -36,6 +36,7 @@ class _Said:
     facts: tuple[str, ...]
     lists_facts: bool
     said_at: datetime | None
+    details: dict[str, Any]
 
 
 def facts_add(
@@ -57,13 +58,7 @@ def facts_add(
     Raises InvalidInputError and stores nothing when any part cannot be stored.
     """
     said = _checked_messages(messages)
-    details: dict[str, Any] = {
-        "metadata": check_metadata(metadata),
-        "categories": clean_categories(categories),
-        "expires_at": _future(expires_at),
-        "immutable": immutable,
-        **scopes.named,
-    }
+    details = _details(metadata, categories, expires_at, immutable) | scopes.named
     vectors = iter(embed_texts([text for turn in said for text in turn.facts]))
     with tenant_scope(tenant), owner_locked(_owner_id(tenant, scopes)) as owner:
         now = timezone.now()
@@ -118,7 +113,7 @@ def _rows(
                 occurred_at=happened_at,
                 created_at=moment,
                 updated_at=moment,
-                **details,
+                **{**details, **message.details},
             )
             facts.append(fact)
     return turns, facts
@@ -179,10 +174,23 @@ def _checked(message: Message, field: str) -> _Said:
     role = clean_fact_text(message.role, field=f"{field}.role")
     if len(role) > MAX_ROLE:
         raise InvalidInputError("messages", f"a role must have at most {MAX_ROLE} characters")
+    own = message.details
+    details = _details(own.metadata, own.categories, own.expires_at, own.immutable) if own else {}
     if message.facts is None:
-        return _Said(role, content, (content,), False, message.said_at)
+        return _Said(role, content, (content,), False, message.said_at, details)
     facts = tuple(clean_fact_text(text, field=f"{field}.facts[{i}]") for i, text in enumerate(message.facts))
-    return _Said(role, content, facts, True, message.said_at)
+    return _Said(role, content, facts, True, message.said_at, details)
+
+
+def _details(
+    metadata: dict[str, Any] | None, categories: Sequence[str] | None, expires_at: datetime | None, immutable: bool
+) -> dict[str, Any]:
+    return {
+        "metadata": check_metadata(metadata),
+        "categories": clean_categories(categories),
+        "expires_at": _future(expires_at),
+        "immutable": immutable,
+    }
 
 
 def _future(expires_at: datetime | None) -> datetime | None:

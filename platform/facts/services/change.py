@@ -9,8 +9,9 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import F, Q
 from django.utils import timezone
+from webhooks.services import deliveries_create
 
-from facts.enqueue import DROP_STALE, ENCODE_FACT, enqueue, enqueue_many
+from facts.enqueue import DELIVER, DROP_STALE, ENCODE_FACT, enqueue, enqueue_many
 from facts.errors import FactGoneError
 from facts.models import Encoding, EncodingState, Event, EventStatus, Fact, FactHistory, FactStatus, Owner
 
@@ -78,9 +79,9 @@ def retire(owner: Owner, facts: Collection[Fact], *, seq: int, actor: str) -> St
 
 
 def event_record(*, tenant_id: UUID, event_type: str, results: list[dict[str, str]]) -> Event:
-    """A call that succeeded at once."""
+    """A call that succeeded at once, told to the tenant's webhooks. Runs in the tenant's scope."""
     now = timezone.now()
-    return Event.objects.create(
+    event = Event.objects.create(
         tenant_id=tenant_id,
         event_type=event_type,
         status=EventStatus.SUCCEEDED,
@@ -88,6 +89,16 @@ def event_record(*, tenant_id: UUID, event_type: str, results: list[dict[str, st
         started_at=now,
         completed_at=now,
     )
+    tell_webhooks(event)
+    return event
+
+
+def tell_webhooks(event: Event) -> None:
+    """Messages about what the event's results name, in the transaction that wrote them."""
+    deliveries = deliveries_create(tenant_id=event.tenant_id, event_id=event.pk, results=event.results)
+    calls = [(event.tenant_id, delivery_id) for delivery_id in deliveries]
+    if calls:
+        transaction.on_commit(partial(_send_deliver, calls), robust=True)
 
 
 def encode_on_commit(owner: Owner, fact_ids: Collection[UUID]) -> None:
@@ -106,3 +117,7 @@ def _send_encode(calls: list[tuple[UUID, UUID]]) -> None:
 
 def _send_drop(tenant_id: UUID, owner_id: int) -> None:
     enqueue(DROP_STALE, tenant_id, owner_id)
+
+
+def _send_deliver(calls: list[tuple[UUID, UUID]]) -> None:
+    enqueue_many(DELIVER, calls)

@@ -1,11 +1,14 @@
 """Deleting facts."""
 
+from collections.abc import Collection
+from uuid import UUID
+
 from django.db import transaction
 from django.db.models import Q
 from tenants.models import Tenant
 from tenants.scope import tenant_scope
 
-from facts.errors import InvalidInputError
+from facts.errors import FactUnknownError, InvalidInputError
 from facts.inputs import DeleteResult
 from facts.models import Fact, FactStatus, Owner
 from facts.scopes import Scopes
@@ -28,12 +31,24 @@ def fact_delete(*, fact: Fact, actor: str = "") -> None:
         event_record(tenant_id=fact.tenant_id, event_type="DELETE", results=results)
 
 
-def facts_delete(*, tenant: Tenant, scopes: Scopes, actor: str = "") -> DeleteResult:
+def facts_delete(*, tenant: Tenant, scopes: Scopes, actor: str = "", event_type: str = "DELETE_ALL") -> DeleteResult:
     """All facts, expired ones too, that carry every name given. Raises InvalidInputError when none is given."""
-    named = scopes.named
-    if not named:
+    if not scopes.named:
         raise InvalidInputError("user_id", "name at least one of user_id, agent_id, app_id, run_id")
-    matching = Q(status=FactStatus.ACTIVE, **named)
+    return _delete_matching(tenant, Q(**scopes.named), actor=actor, event_type=event_type)
+
+
+def facts_delete_many(*, tenant: Tenant, fact_ids: Collection[UUID], actor: str = "") -> DeleteResult:
+    """All of these or none; those deleted already are passed over. Raises FactUnknownError naming unknown ids."""
+    with tenant_scope(tenant):
+        known = set(Fact.objects.filter(pk__in=fact_ids).values_list("pk", flat=True))
+    if unknown := [fact_id for fact_id in fact_ids if fact_id not in known]:
+        raise FactUnknownError(unknown)
+    return _delete_matching(tenant, Q(pk__in=fact_ids), actor=actor, event_type="DELETE")
+
+
+def _delete_matching(tenant: Tenant, condition: Q, *, actor: str, event_type: str) -> DeleteResult:
+    matching = condition & Q(status=FactStatus.ACTIVE)
     with tenant_scope(tenant), transaction.atomic():
         owner_ids = set(Fact.objects.filter(matching).values_list("owner_id", flat=True))
         # In the order of their ids, so that two of these calls never wait for each other.
@@ -43,7 +58,7 @@ def facts_delete(*, tenant: Tenant, scopes: Scopes, actor: str = "") -> DeleteRe
             facts = list(Fact.objects.filter(matching, owner=owner))
             _retire_all(owner, facts, actor=actor)
             results += [{"id": str(fact.pk), "event": "DELETE"} for fact in facts]
-        event = event_record(tenant_id=tenant.pk, event_type="DELETE_ALL", results=results)
+        event = event_record(tenant_id=tenant.pk, event_type=event_type, results=results)
     return DeleteResult(event, len(results))
 
 

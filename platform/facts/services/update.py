@@ -1,5 +1,6 @@
 """Changing one fact."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -9,7 +10,7 @@ from tenants.scope import tenant_scope
 
 from facts.embedding import embed_texts, embedding_model
 from facts.errors import FactDuplicateError, InvalidInputError
-from facts.inputs import UNSET, Unset
+from facts.inputs import UNSET, FactUpdate, Unset
 from facts.models import Fact, FactHistory, FactStatus, Owner
 from facts.services.change import (
     drop_stale_on_commit,
@@ -38,19 +39,39 @@ def fact_update(
     Raises InvalidInputError on bad input or an immutable fact, FactDuplicateError when another fact says the same,
     FactGoneError when the fact was deleted.
     """
+    (changed,) = facts_update(updates=[FactUpdate(fact, text, metadata, expires_at, occurred_at)], actor=actor)
+    return changed
+
+
+def facts_update(*, updates: Sequence[FactUpdate], actor: str = "") -> list[Fact]:
+    """All of them or none, in the order given. Raises as `fact_update` does."""
+    changes = [_checked(update) for update in updates]
+    reworded = [i for i, update in enumerate(updates) if changes[i].get("text", update.fact.text) != update.fact.text]
+    vectors = dict(zip(reworded, embed_texts([changes[i]["text"] for i in reworded]), strict=True))
+    changed: dict[int, Fact] = {}
+    with transaction.atomic():
+        # In the order of their owners' ids, so that two of these calls never wait for each other.
+        for i in sorted(range(len(updates)), key=lambda i: updates[i].fact.owner_id):
+            changed[i] = _apply(updates[i].fact, changes[i], vectors.get(i), actor=actor)
+    return [changed[i] for i in range(len(updates))]
+
+
+def _checked(update: FactUpdate) -> dict[str, Any]:
     changes: dict[str, Any] = {}
-    if text is not None:
-        changes["text"] = clean_fact_text(text)
-    if metadata is not None:
-        changes["metadata"] = check_metadata(metadata)
-    if expires_at is not UNSET:
-        changes["expires_at"] = expires_at
-    if occurred_at is not UNSET:
-        changes["occurred_at"] = occurred_at
+    if update.text is not None:
+        changes["text"] = clean_fact_text(update.text)
+    if update.metadata is not None:
+        changes["metadata"] = check_metadata(update.metadata)
+    if update.expires_at is not UNSET:
+        changes["expires_at"] = update.expires_at
+    if update.occurred_at is not UNSET:
+        changes["occurred_at"] = update.occurred_at
     if not changes:
         raise InvalidInputError("text", "give text, metadata, expiration_date or timestamp to change")
-    vector = embed_texts([changes["text"]])[0] if changes.get("text", fact.text) != fact.text else None
+    return changes
 
+
+def _apply(fact: Fact, changes: dict[str, Any], vector: bytes | None, *, actor: str) -> Fact:
     with tenant_scope(fact.tenant), owner_locked(fact.owner_id) as owner:
         current = fact_locked(fact.pk)
         if current.immutable:

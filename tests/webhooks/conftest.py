@@ -1,0 +1,34 @@
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import redis
+from django.conf import settings as django_settings
+from facts import enqueue
+
+from tests.factories import People, people_create
+from tests.webhooks.receiver import Receiver
+
+
+@pytest.fixture
+def broker(monkeypatch: pytest.MonkeyPatch) -> Iterator[redis.Redis]:
+    """Empty queues that no worker reads."""
+    monkeypatch.setattr(enqueue, "_paused_until", 0.0)
+    with redis.Redis.from_url(django_settings.REDIS_URL) as client:
+        client.flushdb()
+        yield client
+        client.flushdb()
+
+
+@pytest.fixture
+def people(transactional_db: None, broker: redis.Redis) -> People:
+    """Messages are sent only where everything is really committed."""
+    return people_create()
+
+
+@pytest.fixture
+def receiver(settings: Any) -> Iterator[Receiver]:
+    """On the loopback address, which webhooks may reach in this test."""
+    settings.ENV = settings.ENV.model_copy(update={"webhooks_to_private": True})
+    with Receiver() as receiver:
+        yield receiver
