@@ -6,15 +6,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from facts.truth.lexicon import word_list
 from facts.truth.words import content, plain
 
 S, V, N = r"(?P<s>.+?)", r"(?P<v>.+)", r"(?P<v>\d+|[a-z]+(?:-[a-z]+)?)"
 NOW = r"(?:now |currently |still |just |recently |has |have |has just |has recently |is now )?"
 # Nouns of which a person has one at a time.
 SINGLE = (
-    r"(?:(?:work|home|private) )?(?:email(?: address)?|phone(?: number)?|address)|birthday|date of birth|age|height|weight"
-    r"|job|occupation|profession|employer|hometown|nationality|native language|mother tongue|time ?zone|shoe size"
-    r"|blood type|marital status|boss|manager|husband|wife|spouse|salary|name|nickname"
+    r"(?:(?:work|home|private) )?(?:email(?: address)?|phone(?: number)?|address)|birthday|date of birth"
+    r"|age|height|weight|job|occupation|profession|employer|hometown|nationality|native language|mother tongue|time ?zone"
+    r"|shoe size|blood type|marital status|boss|manager|husband|wife|spouse|salary|name|nickname"
     r"|favourite [\w ]+?|preferred [\w ]+?"
 )
 SYNONYMS = {"email address": "email", "phone number": "phone", "date of birth": "birthday", "timezone": "time zone"}
@@ -81,9 +82,9 @@ RULES = tuple((attribute, re.compile(pattern), proper) for attribute, pattern, p
 PREFERENCE = re.compile(rf"{S} prefers {V} (?:over|to|rather than) (?P<o>.+)")
 # A subject with one of these is not a subject: "Ana wants to" live in, "Ana does not" live in.
 NO_SUBJECT = frozenset(
-    """not never to would wants want may might will could should used plans hopes if when that who whose says said
-    also nicht nie möchte will würde ne pas veut voudrait no nunca quiere quisiera non vuole não quer and or
-    maybe perhaps probably sometimes often usually""".split()
+    word_list("""not never to would wants want may might will could should used plans hopes if when that who whose
+    says said also nicht nie möchte will würde ne pas veut voudrait no nunca quiere quisiera non vuole não quer and or
+    maybe perhaps probably sometimes often usually""")
 )
 # With one of these a value holds at times, or beside another.
 AT_TIMES = re.compile(
@@ -95,11 +96,12 @@ TAIL = re.compile(
     r"|,? (?:last|this) (?:week|month|year|spring|summer|autumn|fall|winter)$|,? (?:recently|these days|now|for good)$"
 )
 LARGE = frozenset(
-    """germany france spain italy portugal england scotland wales ireland britain uk usa us america canada mexico brazil
+    word_list("""germany france spain italy portugal england scotland wales ireland britain uk usa us america
+    canada mexico brazil
     argentina chile japan china india australia austria switzerland belgium netherlands holland denmark norway sweden
     finland poland greece turkey russia ukraine egypt kenya nigeria europe asia africa california texas florida bavaria
     deutschland frankreich spanien italien österreich schweiz bayern allemagne espagne italie suisse alemania francia
-    españa italia suiza alemanha frança espanha brasil méxico japón""".split()
+    españa italia suiza alemanha frança espanha brasil méxico japón""")
 )
 
 

@@ -4,6 +4,7 @@ from collections import Counter
 from enum import Enum
 
 from facts.truth.claims import Claim, claim
+from facts.truth.lexicon import word_list
 from facts.truth.negation import statement
 from facts.truth.words import content, dates, is_latin, is_number, names_in, plain
 
@@ -11,14 +12,15 @@ REORDERED_FROM = 0.85  # cosine: the same words in another order
 UNSURE_FROM = 0.8
 CLAIM_UNSURE_FROM = 0.6  # where one of them may set in words that no rule knows what the other sets
 # Before a number: what is counted or measured is a state, of which the newer holds.
-STATES = frozenset("have has owns weighs earns is hat besitzt wiegt a pèse tiene pesa ha tem".split())
-ABOUT = frozenset("about around exactly over nearly almost approximately etwa rund environ unos circa".split())
+STATES = frozenset(word_list("have has owns weighs earns is hat besitzt wiegt a pèse tiene pesa ha tem"))
+ABOUT = frozenset(word_list("about around exactly over nearly almost approximately etwa rund environ unos circa"))
 # Who likes one thing may like another: a different object is another fact.
 MANY = frozenset(
-    """like likes love loves enjoy enjoys hate hates dislike dislikes know knows speak speaks visit visits visited play
+    word_list("""like likes love loves enjoy enjoys hate hates dislike dislikes know knows speak speaks visit visits
+    visited play
     plays own owns have has had read reads ate eat eats bought watch watches studies wants want plan plans collects
     mag hat liebt spricht spielt kennt isst aime a parle joue mange gusta habla tiene come ama ha parla gosta tem fala
-    allergic""".split()
+    allergic""")
 )
 
 

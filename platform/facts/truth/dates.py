@@ -7,6 +7,8 @@ from datetime import date, timedelta
 from functools import lru_cache
 from typing import Literal
 
+from facts.truth.lexicon import word_list
+
 Unit = Literal["day", "week", "month", "year"]
 COUNT = r"(?P<count>\d{1,3}|[a-zäöüéñ]{1,7})"
 
@@ -31,7 +33,7 @@ def _counts(words: str) -> dict[str, int]:
 
 LANGUAGES: dict[str, Language] = {
     "en": Language(
-        frozenset("the a an is are was to of and in at user has have he she his her for with will".split()),
+        frozenset(word_list("the a an is are was to of and in at user has have he she his her for with will")),
         {"day": "on {}", "week": "in the week of {}", "month": "in {}", "year": "in {}"},
         "since|until|from|by|before|after|on",
         (
@@ -48,7 +50,7 @@ LANGUAGES: dict[str, Language] = {
         _counts("a/an/one two three four five six seven eight nine ten"),
     ),
     "de": Language(
-        frozenset("der die das ist hat und ein eine einen nach mit war wird sich im am den für bei".split()),
+        frozenset(word_list("der die das ist hat und ein eine einen nach mit war wird sich im am den für bei")),
         {"day": "am {}", "week": "in der Woche vom {}", "month": "in {}", "year": "im Jahr {}"},
         "seit|bis|ab|am",
         (
@@ -73,7 +75,7 @@ LANGUAGES: dict[str, Language] = {
         _counts("einem/einer zwei drei vier fünf sechs sieben acht neun zehn"),
     ),
     "fr": Language(
-        frozenset("le la les est a et un une des du de à avec elle il pour chez va son sa".split()),
+        frozenset(word_list("le la les est a et un une des du de à avec elle il pour chez va son sa")),
         {"day": "le {}", "week": "dans la semaine du {}", "month": "en {}", "year": "en {}"},
         "depuis|jusqu'à|le",
         (
@@ -98,7 +100,7 @@ LANGUAGES: dict[str, Language] = {
         _counts("un/une deux trois quatre cinq six sept huit neuf dix"),
     ),
     "es": Language(
-        frozenset("el la los las es y un una de en con su para se que está ha del al".split()),
+        frozenset(word_list("el la los las es y un una de en con su para se que está ha del al")),
         {"day": "el {}", "week": "en la semana del {}", "month": "en {}", "year": "en {}"},
         "desde|hasta|el",
         (
@@ -123,7 +125,7 @@ LANGUAGES: dict[str, Language] = {
         _counts("un/una dos tres cuatro cinco seis siete ocho nueve diez"),
     ),
 }
-ENGLISH_DAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
+ENGLISH_DAYS = word_list("monday tuesday wednesday thursday friday saturday sunday")
 LAST_WEEKDAY = rf"last (?P<count>{'|'.join(ENGLISH_DAYS)})"
 
 

@@ -3,13 +3,14 @@
 import re
 from dataclasses import dataclass
 
+from facts.truth.lexicon import word_list
 from facts.truth.words import content, plain, same_word
 
 DENIALS = frozenset(
-    """not never nicht kein keine keinen keinem keiner nie pas jamais no nunca non mai não не""".split()
+    word_list("""not never nicht kein keine keinen keinem keiner nie pas jamais no nunca non mai não не""")
 )
 # They go with a denial, or stand where it would stand.
-HELPERS = frozenset("""do does any anymore longer more ne n plus mehr ya più já mais больше""".split())
+HELPERS = frozenset(word_list("""do does any anymore longer more ne n plus mehr ya più já mais больше"""))
 PHRASES = (
     (r"\bany more\b", "anymore"),
     (r"\b(?:has |have )?(?:quit|stopped|gave up|given up)(?= \w+ing\b)", "not"),

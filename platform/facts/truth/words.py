@@ -4,19 +4,21 @@ import re
 import unicodedata
 from functools import lru_cache
 
+from facts.truth.lexicon import word_list
+
 WORD = re.compile(
     r"\d{4}-\d\d-\d\d|\d+(?:[.,:]\d+)*|[\u3040-\u30ff\u3400-\u9fff]|[^\W\d_]+(?:[-@.][^\W\d_]+|\d+)*", re.UNICODE
 )
 DATE = re.compile(r"\d{4}-\d\d-\d\d")
 # Words that carry nothing which two statements could differ in, in the languages that rules know.
 FILLERS = frozenset(
-    """a an the now currently just really very also still these days
+    word_list("""a an the now currently just really very still these days
     der die das den dem ein eine einen einem einer jetzt derzeit nun
     le la les l un une des du de d maintenant désormais actuellement
     el los las una ahora actualmente del
     il lo gli uno ora adesso
-    o os as um uma agora""".split()
-) - {"also"}
+    o os as um uma agora""")
+)
 CONTRACTIONS = (
     (r"\bcan(?:'t|not)\b", "can not"),
     (r"\bwon't\b", "will not"),
@@ -26,16 +28,21 @@ CONTRACTIONS = (
     (r"\b(\w+)'re\b", r"\1 are"),
     (r"\b(\w+)'ve\b", r"\1 have"),
 )
-SPELLINGS = (("favorite", "favourite"), ("color", "colour"), ("neighbor", "neighbour"), (" named ", " called "))
+SPELLINGS = (
+    (r"\bfavorite", "favourite"),
+    (r"\bcolor\b", "colour"),
+    (r"\bneighbor", "neighbour"),
+    (r"\bnamed\b", "called"),
+)
 FIRST_PERSON = (
     (r"^(?:the )?user\b", "user"),
     (r"^(?:i am|i'm)\b", "user is"),
     (r"^i\b", "user"),
     (r"\bmy\b", "user's"),
 )
-ONES = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
-seventeen eighteen nineteen""".split()
-TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+ONES = word_list("""zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
+sixteen seventeen eighteen nineteen""")
+TENS = word_list("twenty thirty forty fifty sixty seventy eighty ninety")
 NUMBERS = {word: value for value, word in enumerate(ONES)} | {word: 20 + 10 * i for i, word in enumerate(TENS)}
 NUMBERS |= {f"{ten}-{one}": NUMBERS[ten] + NUMBERS[one] for ten in TENS for one in ONES[1:10]}
 ENDINGS = frozenset(("", "s", "es", "e", "ing", "y", "ies", "en", "t"))
@@ -46,10 +53,8 @@ IRREGULAR = {"has": "have", "is": "be", "am": "be", "are": "be", "goes": "go", "
 def plain(text: str) -> str:
     """One spelling of the same sentence: no case, no contractions, no closing punctuation, the user in third person."""
     line = unicodedata.normalize("NFKC", text).casefold().replace("’", "'").strip(' .!?。！"“”„')
-    for pattern, whole in (*CONTRACTIONS, *FIRST_PERSON):
+    for pattern, whole in (*CONTRACTIONS, *FIRST_PERSON, *SPELLINGS):
         line = re.sub(pattern, whole, line)
-    for other, chosen in SPELLINGS:
-        line = line.replace(other, chosen)
     return line
 
 
