@@ -88,7 +88,7 @@ class FactAdmin(EveryTenantAdmin):
             except FactGoneError:
                 continue  # wanted, and so
 
-    @display(description="Status", label={"active": "success", "deleted": "danger"})
+    @display(description="Status", label={"active": "success", "superseded": "warning", "deleted": "danger"})
     def shown_status(self, fact: Fact) -> str:
         return fact.status
 

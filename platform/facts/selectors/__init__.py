@@ -19,6 +19,7 @@ from facts.selectors.encodings import (
     header_encoding,
     headers_unfinished,
 )
+from facts.selectors.extractions import extraction_turns, extractions_unfinished, pairs_unsure
 from facts.selectors.facts import fact_get, fact_history, facts_matching
 from facts.selectors.owners import OwnerState, event_get, events_list, owner_get, owner_state
 from facts.selectors.rows import FactRow, earlier_facts, fact_delta, facts_from, other_facts
@@ -37,6 +38,8 @@ __all__ = [
     "encodings_unfinished",
     "event_get",
     "events_list",
+    "extraction_turns",
+    "extractions_unfinished",
     "fact_delta",
     "fact_encoding",
     "fact_get",
@@ -53,6 +56,7 @@ __all__ = [
     "owner_get",
     "owner_state",
     "owners_with_stale",
+    "pairs_unsure",
     "ready_blobs",
     "served_keys",
     "turns_before",

@@ -1,12 +1,31 @@
 """Writes on memory. Each is one transaction under the owner's row lock; tasks are sent after the commit."""
 
-from facts.inputs import UNSET, AddedFact, AddResult, ComingBlob, DeleteResult, MadeBlob, Message
+from facts.inputs import (
+    UNSET,
+    AddedFact,
+    AddResult,
+    ComingBlob,
+    DeleteResult,
+    ExtractionWishes,
+    FoundFact,
+    MadeBlob,
+    Message,
+    Pair,
+)
 from facts.services.add import facts_add
 from facts.services.announce import encodings_announce
 from facts.services.delete import fact_delete, facts_delete
 from facts.services.embed import facts_embed_missing
 from facts.services.encoding import encoding_drop, encoding_mark_failed, encoding_start, encodings_mark_stale
+from facts.services.extraction import (
+    extraction_fail,
+    extraction_request,
+    extraction_retry,
+    extraction_start,
+    extraction_wait,
+)
 from facts.services.ready import encodings_mark_ready
+from facts.services.remember import facts_remember
 from facts.services.taking import encodings_take, encodings_take_apart
 from facts.services.update import fact_update
 
@@ -16,8 +35,11 @@ __all__ = [
     "AddedFact",
     "ComingBlob",
     "DeleteResult",
+    "ExtractionWishes",
+    "FoundFact",
     "MadeBlob",
     "Message",
+    "Pair",
     "encoding_drop",
     "encoding_mark_failed",
     "encoding_start",
@@ -26,9 +48,15 @@ __all__ = [
     "encodings_mark_stale",
     "encodings_take",
     "encodings_take_apart",
+    "extraction_fail",
+    "extraction_request",
+    "extraction_retry",
+    "extraction_start",
+    "extraction_wait",
     "fact_delete",
     "fact_update",
     "facts_add",
     "facts_delete",
     "facts_embed_missing",
+    "facts_remember",
 ]

@@ -7,7 +7,7 @@ from tenants.scope import tenant_scope
 
 from facts.errors import InvalidInputError
 from facts.inputs import DeleteResult
-from facts.models import Fact, FactStatus, Owner
+from facts.models import Extraction, Fact, FactStatus, Owner
 from facts.scopes import Scopes
 from facts.services.change import (
     drop_stale_on_commit,
@@ -18,6 +18,7 @@ from facts.services.change import (
     owner_touch,
     retire,
 )
+from facts.services.extraction import extractions_call_off
 
 
 def fact_delete(*, fact: Fact, actor: str = "") -> None:
@@ -29,13 +30,17 @@ def fact_delete(*, fact: Fact, actor: str = "") -> None:
 
 
 def facts_delete(*, tenant: Tenant, scopes: Scopes, actor: str = "") -> DeleteResult:
-    """All facts, expired ones too, that carry every name given. Raises InvalidInputError when none is given."""
+    """All facts, expired ones too, that carry every name given; extractions under way are called off.
+
+    Raises InvalidInputError when no name is given.
+    """
     named = scopes.named
     if not named:
         raise InvalidInputError("user_id", "name at least one of user_id, agent_id, app_id, run_id")
     matching = Q(status=FactStatus.ACTIVE, **named)
     with tenant_scope(tenant), transaction.atomic():
         owner_ids = set(Fact.objects.filter(matching).values_list("owner_id", flat=True))
+        owner_ids |= set(Extraction.objects.filter(**named).values_list("owner_id", flat=True))
         # In the order of their ids, so that two of these calls never wait for each other.
         owners = Owner.objects.select_for_update(no_key=True).filter(pk__in=owner_ids).order_by("pk")
         results: list[dict[str, str]] = []
@@ -43,6 +48,8 @@ def facts_delete(*, tenant: Tenant, scopes: Scopes, actor: str = "") -> DeleteRe
             facts = list(Fact.objects.filter(matching, owner=owner))
             _retire_all(owner, facts, actor=actor)
             results += [{"id": str(fact.pk), "event": "DELETE"} for fact in facts]
+        Fact.objects.filter(status=FactStatus.SUPERSEDED, **named).update(status=FactStatus.DELETED)
+        extractions_call_off(named=Q(**named), reason="its memory was deleted before the facts were found")
         event = event_record(tenant_id=tenant.pk, event_type="DELETE_ALL", results=results)
     return DeleteResult(event, len(results))
 

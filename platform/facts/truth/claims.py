@@ -14,8 +14,8 @@ NOW = r"(?:now |currently |still |just |recently |has |have |has just |has recen
 # Nouns of which a person has one at a time.
 SINGLE = (
     r"(?:(?:work|home|private) )?(?:email(?: address)?|phone(?: number)?|address)|birthday|date of birth"
-    r"|age|height|weight|job|occupation|profession|employer|hometown|nationality|native language|mother tongue|time ?zone"
-    r"|shoe size|blood type|marital status|boss|manager|husband|wife|spouse|salary|name|nickname"
+    r"|age|height|weight|job|occupation|profession|employer|hometown|nationality|native language|mother tongue"
+    r"|time ?zone|shoe size|blood type|marital status|boss|manager|husband|wife|spouse|salary|name|nickname"
     r"|favourite [\w ]+?|preferred [\w ]+?"
 )
 SYNONYMS = {"email address": "email", "phone number": "phone", "date of birth": "birthday", "timezone": "time zone"}
