@@ -3,7 +3,7 @@
 from django.urls import path, re_path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
 
-from api.views.events import EventsView, EventView
+from api.views.events import EventRetryView, EventsView, EventView
 from api.views.health import LiveView, ReadyView
 from api.views.memories import AddView, ManyMemoriesView, MemoriesView
 from api.views.memory import HistoryView, MemoryView
@@ -23,6 +23,7 @@ urlpatterns = [
     path("v1/memories/<str:memory_id>/history/", HistoryView.as_view(), name="memory-history"),
     path("v1/events/", EventsView.as_view(), name="events"),
     path("v1/event/<str:event_id>/", EventView.as_view(), name="event"),
+    path("v1/event/<str:event_id>/retry/", EventRetryView.as_view(), name="event-retry"),
     path("health/live", LiveView.as_view(), name="health-live"),
     path("health/ready", ReadyView.as_view(), name="health-ready"),
     path("api/schema/", SpectacularAPIView.as_view(**OPEN), name="schema"),

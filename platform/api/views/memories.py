@@ -1,13 +1,15 @@
 """Calls on the collection of memories: add, list, delete many."""
 
+from typing import Any
+
 from drf_spectacular.utils import OpenApiParameter, extend_schema
-from facts.inputs import Message
+from facts.inputs import ExtractionWishes, Message
+from facts.models import EventStatus
 from facts.selectors import facts_matching
-from facts.services import facts_add, facts_delete
+from facts.services import extraction_request, facts_add, facts_delete
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.errors import NeedsExtraction
 from api.inputs import AddInput, DeleteManyInput, ListInput
 from api.outputs import AddOutput, DeletedManyOutput, MemoryOutput, MemoryPageOutput
 from api.pagination import Pages
@@ -25,26 +27,30 @@ class AddView(TenantView):
     @extend_schema(
         operation_id="memories_add",
         summary="Add memories",
-        description="Each message becomes one memory, as it is. One that is there already is not stored twice.",
+        description=(
+            "A job finds the facts in the messages and keeps memory true: what is known is not stored again, what is"
+            " contradicted is superseded. With `infer: false` each message becomes one memory at once, as it is."
+        ),
         request=AddInput,
         responses=AddOutput,
         tags=["memories"],
     )
     def post(self, request: Request) -> Response:
         given = AddInput.checked(request.data)
+        asked: dict[str, Any] = {
+            "tenant": self.tenant,
+            "scopes": given["scopes"],
+            "messages": [Message(message["role"], message["content"]) for message in given["messages"]],
+            "metadata": given.get("metadata"),
+            "categories": given.get("categories"),
+            "expires_at": given.get("expiration_date"),
+            "immutable": given["immutable"],
+            "occurred_at": given.get("timestamp"),
+            "actor": self.caller.actor,
+        }
         if given["infer"]:
-            raise NeedsExtraction
-        added = facts_add(
-            tenant=self.tenant,
-            scopes=given["scopes"],
-            messages=[Message(message["role"], message["content"]) for message in given["messages"]],
-            metadata=given.get("metadata"),
-            categories=given.get("categories"),
-            expires_at=given.get("expiration_date"),
-            immutable=given["immutable"],
-            occurred_at=given.get("timestamp"),
-            actor=self.caller.actor,
-        )
+            return Response(AddOutput(self._find(given, asked)).data)
+        added = facts_add(**asked)
         results = [
             {"id": entry.fact.pk, "event": entry.event, "data": {"memory": entry.fact.text}} for entry in added.facts
         ]
@@ -55,6 +61,19 @@ class AddView(TenantView):
             "results": results,
         }
         return Response(AddOutput(answer).data)
+
+    @staticmethod
+    def _find(given: dict[str, Any], asked: dict[str, Any]) -> dict[str, Any]:
+        """The answer before any fact is found."""
+        wishes = ExtractionWishes(
+            instructions=given.get("custom_instructions") or "",
+            includes=given.get("includes") or "",
+            excludes=given.get("excludes") or "",
+        )
+        event = extraction_request(**asked, wishes=wishes)
+        is_pending = event.status == EventStatus.PENDING
+        message = "Facts are looked for; the event says what was found." if is_pending else "There is nothing to find."
+        return {"message": message, "status": event.status, "event_id": event.pk, "results": []}
 
 
 class MemoriesView(TenantView):

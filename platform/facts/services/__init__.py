@@ -19,6 +19,7 @@ from facts.services.embed import facts_embed_missing
 from facts.services.encoding import encoding_drop, encoding_mark_failed, encoding_start, encodings_mark_stale
 from facts.services.extraction import (
     extraction_fail,
+    extraction_is_wanted,
     extraction_request,
     extraction_retry,
     extraction_start,
@@ -49,6 +50,7 @@ __all__ = [
     "encodings_take",
     "encodings_take_apart",
     "extraction_fail",
+    "extraction_is_wanted",
     "extraction_request",
     "extraction_retry",
     "extraction_start",

@@ -101,6 +101,13 @@ def extraction_start(*, tenant: Tenant, event_id: UUID) -> Extraction | None:
         return Extraction.objects.select_related("event", "owner", "tenant").filter(pk=event_id).first()
 
 
+def extraction_is_wanted(*, extraction: Extraction) -> bool:
+    """Whether it still is to be done; noted as a sign of life."""
+    with tenant_scope(extraction.tenant):
+        running = Extraction.objects.filter(pk=extraction.pk, event__status=EventStatus.RUNNING)
+        return bool(running.update(updated_at=timezone.now()))
+
+
 def extraction_wait(*, extraction: Extraction, reason: str) -> None:
     """It will be tried again; meanwhile its event says why it was not done."""
     with tenant_scope(extraction.tenant):
