@@ -12,13 +12,22 @@ from facts.inputs import FoundFact
 from facts.models import Event, Extraction, Fact, FactHistory, Owner
 from facts.scopes import Scopes
 from facts.selectors import extraction_turns, fact_delta, fact_history, facts_matching, pairs_unsure
-from facts.services import Message, extraction_request, extraction_start, fact_delete, facts_add, facts_remember
+from facts.services import (
+    Message,
+    extraction_request,
+    extraction_start,
+    fact_delete,
+    fact_update,
+    facts_add,
+    facts_delete,
+    facts_remember,
+)
 from facts.text import text_hash
 from facts.truth import Relation
 from tenants.models import Tenant
 from tenants.scope import tenant_scope
 
-from tests.factories import ALICE, People, encode_fact
+from tests.factories import ALICE, People, add_facts, encode_fact
 
 PARALLEL = 20
 MARCH, APRIL = datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 4, 1, tzinfo=UTC)
@@ -156,6 +165,22 @@ def test_a_fact_that_says_more_takes_the_place_of_the_one_that_says_less(tenant:
     assert active(tenant) == ["Ana works at Acme in Lyon."]
 
 
+def test_a_contradiction_is_found_among_many_nearer_facts(tenant: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("facts.selectors.rivals.NEAREST", 2)
+    facts_add(tenant=tenant, scopes=ALICE, messages=[Message("user", "Ana lives in Berlin.")])
+    remember(tenant, "Ana likes Paris.", "Ana saw Paris.", "Ana moved a sofa to her aunt in Paris.")
+    remember(tenant, "Ana moved to Paris.")
+    assert Fact.objects.get(status="superseded").text == "Ana lives in Berlin."
+
+
+def test_an_update_changes_what_a_fact_is_compared_by(tenant: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("facts.selectors.rivals.NEAREST", 0)
+    (berlin,) = add_facts(tenant, "Ana keeps bees.")
+    fact_update(fact=berlin, text="Ana lives in Berlin.")
+    remember(tenant, "Ana moved to Paris.")
+    assert active(tenant) == ["Ana moved to Paris."]
+
+
 def test_an_immutable_fact_is_neither_superseded_nor_contradicted(tenant: Tenant) -> None:
     remember(tenant, "Ana lives in Berlin.", immutable=True)
     event = remember(tenant, "Ana moved to Paris.")
@@ -229,8 +254,6 @@ def test_a_judgement_does_not_overrule_rules(tenant: Tenant) -> None:
 
 
 def test_a_superseded_facts_text_is_forgotten_with_all_others(tenant: Tenant) -> None:
-    from facts.services import facts_delete
-
     remember(tenant, "Ana lives in Berlin.")
     remember(tenant, "Ana moved to Paris.")
     facts_delete(tenant=tenant, scopes=ALICE)

@@ -61,6 +61,9 @@ class Fact(models.Model):
     status = models.CharField(max_length=16, choices=FactStatus, default=FactStatus.ACTIVE)
     immutable = models.BooleanField(default=False)
     hash = models.CharField(max_length=64, help_text="SHA-256 of the text")
+    claim_key = models.CharField(
+        max_length=32, blank=True, default="", help_text="Of the attribute that it gives a value, if it does"
+    )
     seq = models.BigIntegerField(default=0, help_text="The owner's change_seq at the last change")
     embedding = models.BinaryField(null=True, help_text="float32, little-endian, unit norm")
     embedding_model = models.CharField(max_length=255, blank=True, default="")
@@ -83,6 +86,7 @@ class Fact(models.Model):
         indexes = (
             models.Index(fields=("owner", "seq"), name="fact_by_seq"),
             models.Index(fields=("tenant", "-created_at"), name="fact_by_time"),
+            models.Index(fields=("owner", "claim_key"), name="fact_by_claim", condition=~models.Q(claim_key="")),
             GinIndex(fields=("words",), name="fact_by_words"),
         )
 

@@ -13,7 +13,6 @@ from facts.embedding import embed_texts, vector_of
 from facts.inputs import FoundFact, Pair
 from facts.models import GRACE, EventStatus, Extraction, Turn
 from facts.selectors.rivals import rivals_of
-from facts.text import text_hash
 from facts.truth import Relation, compare
 
 LONG = timedelta(minutes=15)  # without a sign of life a running extraction counts as lost
@@ -49,7 +48,7 @@ def pairs_unsure(*, extraction: Extraction, found: Sequence[FoundFact], limit: i
         known = rivals_of(
             owner=extraction.owner,
             scopes=extraction.scopes,
-            hashes=[text_hash(text) for text in texts],
+            texts=texts,
             vectors=vectors,
         )
     for i, (text, rivals) in enumerate(zip(texts, known, strict=True)):

@@ -25,6 +25,7 @@ from facts.services.change import (
     retire,
 )
 from facts.text import check_future, check_metadata, clean_categories, clean_fact_text, text_hash
+from facts.truth import claim_key
 
 MAX_MESSAGES = 1000
 MAX_ROLE = 32
@@ -115,6 +116,7 @@ def _rows(
                 owner=owner,
                 text=text,
                 hash=text_hash(text),
+                claim_key=claim_key(text),
                 source_turn_id=turn.pk,
                 seq=owner.change_seq + len(facts) + 1,
                 embedding=vector,

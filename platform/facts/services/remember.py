@@ -23,7 +23,7 @@ from facts.services.change import (
     supersede,
 )
 from facts.text import text_hash
-from facts.truth import Relation, compare
+from facts.truth import Relation, claim_key, compare
 
 Judged = Mapping[tuple[str, str], Relation]
 TICK = timedelta(microseconds=1)
@@ -103,8 +103,8 @@ def _decide(
     now: datetime,
 ) -> _Outcome:
     outcome = _Outcome()
-    hashes = [text_hash(fact.text) for fact in found]
-    stored = rivals_of(owner=owner, scopes=extraction.scopes, hashes=hashes, vectors=vectors)
+    texts = [fact.text for fact in found]
+    stored = rivals_of(owner=owner, scopes=extraction.scopes, texts=texts, vectors=vectors)
     for i, (given, vector, rivals) in enumerate(zip(found, vectors, stored, strict=True)):
         fact = _fact(owner, extraction, given, vector, created_at=now + TICK * i)
         own = [Rival(earlier, cosine_of(_vector(earlier), vector)) for earlier in outcome.added]
@@ -165,6 +165,7 @@ def _fact(
         owner=owner,
         text=given.text,
         hash=text_hash(given.text),
+        claim_key=claim_key(given.text),
         metadata=extraction.metadata,
         categories=extraction.categories,
         expires_at=extraction.expires_at,

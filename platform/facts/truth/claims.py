@@ -1,5 +1,6 @@
 """Statements that give one subject's attribute its one value: "Ana lives in Berlin" is (ana, home, berlin)."""
 
+import hashlib
 import re
 import unicodedata
 from collections.abc import Iterator
@@ -117,6 +118,12 @@ class Claim:
     @property
     def is_large_place(self) -> bool:
         return self.attribute == "home" and self.value[-1] in LARGE and len(self.value) == 1
+
+
+def claim_key(text: str) -> str:
+    """The same for all facts that give one subject's attribute a value, '' for those that give none."""
+    found = claim(text)
+    return hashlib.sha256(f"{found.subject}\n{found.attribute}".encode()).hexdigest()[:32] if found else ""
 
 
 @lru_cache(maxsize=4096)
