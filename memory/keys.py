@@ -10,7 +10,7 @@ from memory.digest import token_digest
 
 BLOB_FORMAT = 1
 
-SaltKind = Literal["inject", "prompt", "encode"]
+SaltKind = Literal["inject", "prompt", "encode", "extract"]
 
 
 def blob_key(

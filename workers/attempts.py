@@ -26,7 +26,7 @@ def delay(retries: int) -> float:
 
 def attempt(
     task: "Task[Any, Any]",
-    encode: Callable[[], object],
+    work: Callable[[], object],
     give_up: Callable[[str], object],
     *,
     args: tuple[str, ...],
@@ -34,9 +34,9 @@ def attempt(
 ) -> None:
     """An engine that is away costs nothing but time; one that fails at this very request may fail for ever."""
     try:
-        encode()
+        work()
     except (FactGoneError, ObjectDoesNotExist) as gone:  # whatever took it away has said what is left to do
-        logger.info("nothing to encode: %s", gone)
+        logger.info("nothing left to do: %s", gone)
     except EngineDown as error:
         try_later(task, error, args=(*args, failures))
     except (EngineBroke, BlobMissing) as error:
@@ -47,7 +47,7 @@ def attempt(
 
 
 def try_later(task: "Task[Any, Any]", error: Exception, *, args: tuple[Any, ...]) -> None:
-    """After the last retry the encoding stays as it is: beat finds it."""
+    """After the last retry what was to be done stays as it is: beat finds it."""
     if task.request.retries >= MAX_RETRIES:
         logger.warning("%s left to beat: %s", task.name, error)
         return

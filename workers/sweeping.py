@@ -4,8 +4,14 @@ import logging
 from typing import Any
 
 from config.celery import app
-from facts.enqueue import DROP_STALE, ENCODE_FACT, enqueue_many
-from facts.selectors import encodings_outdated, encodings_unfinished, headers_unfinished, owners_with_stale
+from facts.enqueue import DROP_STALE, ENCODE_FACT, EXTRACT_FACTS, enqueue_many
+from facts.selectors import (
+    encodings_outdated,
+    encodings_unfinished,
+    extractions_unfinished,
+    headers_unfinished,
+    owners_with_stale,
+)
 from facts.services import encodings_mark_stale, facts_embed_missing
 from kombu.exceptions import ChannelError
 from tenants.models import Tenant
@@ -16,6 +22,7 @@ from workers.dropping import ENCODE_HEADER
 from workers.model import encoding_model
 
 QUEUE = "encode"
+EXTRACT_QUEUE = "extract"
 BUSY = 50
 
 logger = logging.getLogger(__name__)
@@ -31,6 +38,8 @@ def sweep_all() -> None:
 
 
 def sweep_tenant(tenant: Tenant) -> None:
+    if queued(EXTRACT_QUEUE) < BUSY:
+        enqueue_many(EXTRACT_FACTS, [(tenant.pk, event_id) for event_id in extractions_unfinished(tenant=tenant)])
     model, strategy = encoding_model(), parse_strategy(tenant.strategy)
     names: dict[str, Any] = {"fingerprint": model.fingerprint, "strategy": strategy.name}
     while outdated := encodings_outdated(tenant=tenant, **names):

@@ -36,7 +36,7 @@ from inference.gateway.plan import Plan
 from inference.gateway.planner import parse_body, plan_request
 from inference.gateway.records import RecordWriter
 from inference.gateway.runtime import Runtime, load_runtime, read_template, server_setting
-from inference.gateway.sanitize import ENGINE_HEADERS
+from inference.gateway.sanitize import ENGINE_HEADERS, worker_chat
 from inference.gateway.threads import in_thread
 
 logger = logging.getLogger(__name__)
@@ -146,10 +146,11 @@ class GatewayService:
             self._record(plan, answer)
 
     async def _serve_worker(self, scope: Scope, receive: Receive, answer: Answer, route: tuple[str, str]) -> None:
-        """Our own workers' requests, unchanged. Few encodes at a time: they share the engine with chats."""
-        if route == CHAT:
-            raise ApiError(403, "the service key does not chat: use a tenant's API key", code="missing_scope")
+        """Our own workers' requests. Few encodes at a time: they share the engine with chats."""
         raw_body = await read_body(receive, MAX_BODY)
+        if route == CHAT:
+            raw_body = msgspec.json.encode(worker_chat(parse_body(raw_body)))
+            scope = _rewritten(scope, raw_body, answer.headers["x-request-id"])
         params = parse_body(raw_body).get("kv_transfer_params") if route == COMPLETIONS else None
         is_encode = isinstance(params, dict) and params.get("op") == "encode"
         async with self._encodes if is_encode else nullcontext():

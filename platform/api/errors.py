@@ -25,12 +25,6 @@ class DatabaseAway(APIException):
     wait = 5  # seconds, sent as Retry-After
 
 
-class NeedsExtraction(APIException):
-    status_code = status.HTTP_422_UNPROCESSABLE_ENTITY
-    default_detail = "infer: true needs extraction, which this server does not do yet; send infer: false"
-    default_code = "needs_extraction"
-
-
 class Conflict(APIException):
     status_code = status.HTTP_409_CONFLICT
     default_code = "conflict"

@@ -121,6 +121,8 @@ class DeletedManyOutput(Raw):
 
 
 class HistoryOutput(serializers.ModelSerializer[FactHistory]):
+    """Of a memory that a newer one took the place of: which, and how long it held."""
+
     memory_id = serializers.UUIDField(source="fact_id")
     old_memory = AbsentOutput(source="old_text", allow_null=True)
     new_memory = AbsentOutput(source="new_text", allow_null=True)
@@ -128,7 +130,19 @@ class HistoryOutput(serializers.ModelSerializer[FactHistory]):
 
     class Meta:
         model = FactHistory
-        fields = ("id", "memory_id", "old_memory", "new_memory", "event", "actor", "created_at", "updated_at")
+        fields = (
+            "id",
+            "memory_id",
+            "old_memory",
+            "new_memory",
+            "event",
+            "actor",
+            "superseded_by",
+            "valid_from",
+            "valid_until",
+            "created_at",
+            "updated_at",
+        )
         read_only_fields = fields
 
 

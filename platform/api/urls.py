@@ -5,7 +5,7 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
 
 from api.views.batch import BatchView
 from api.views.entities import EntitiesView, EntityView
-from api.views.events import EventsView, EventView
+from api.views.events import EventRetryView, EventsView, EventView
 from api.views.feedback import FeedbackView, SummaryView
 from api.views.health import LiveView, ReadyView
 from api.views.keys import AuditView, KeysView, KeyView, UsageView
@@ -36,6 +36,7 @@ urlpatterns = [
     path("v1/memories/<str:memory_id>/history/", HistoryView.as_view(), name="memory-history"),
     path("v1/events/", EventsView.as_view(), name="events"),
     path("v1/event/<str:event_id>/", EventView.as_view(), name="event"),
+    path("v1/event/<str:event_id>/retry/", EventRetryView.as_view(), name="event-retry"),
     path("v1/batch/", BatchView.as_view(), name="batch"),
     path("v1/entities/", EntitiesView.as_view(), name="entities"),
     path("v2/entities/user/<path:name>/profile/", ProfileView.as_view(), name="profile"),

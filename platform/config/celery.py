@@ -23,7 +23,11 @@ app.conf.update(
     task_reject_on_worker_lost=True,
     worker_prefetch_multiplier=1,
     task_default_queue="default",
-    task_routes={"workers.encode.*": {"queue": "encode"}, "workers.tiering.*": {"queue": "tiering"}},
+    task_routes={
+        "workers.encode.*": {"queue": "encode"},
+        "workers.extract.*": {"queue": "extract"},
+        "workers.tiering.*": {"queue": "tiering"},
+    },
     task_publish_retry=False,
     broker_connection_retry_on_startup=True,
     broker_transport_options={"visibility_timeout": 600, "socket_connect_timeout": 1, "socket_timeout": 30},

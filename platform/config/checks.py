@@ -77,12 +77,22 @@ def blobs_fit_in_memory(env: Environment) -> Iterable[CheckMessage]:
         yield Warning(message, id="inferscale.W003")
 
 
+def extractor_is_named_whole(env: Environment) -> Iterable[CheckMessage]:
+    names = f"{variable('extractor_url')} and {variable('extractor_model')}"
+    if bool(env.extractor_url) != bool(env.extractor_model):
+        yield Error(f"{names} go together: set both, or none to have the engine find facts", id="inferscale.E007")
+    elif env.extractor_key and not env.extractor_url:
+        hint = f"Set {names}, or take the key away: the engine needs none."
+        yield Error(f"{variable('extractor_key')} is the key of no API", hint=hint, id="inferscale.E007")
+
+
 CHECKS: tuple[Check, ...] = (
     folders_are_writable,
     socket_folder_is_ours,
     ports_differ,
     debug_names_its_hosts,
     model_folders_exist,
+    extractor_is_named_whole,
     variables_are_known,
     machines_share_the_secret,
     blobs_fit_in_memory,

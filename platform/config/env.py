@@ -22,7 +22,7 @@ STRATEGY = re.compile(
     r"(?:turns\(\d{1,3}\)|(?:neighbours|nearest|window)\(\d{1,3}\)(?:\+turns\(\d{1,3}\))?)(?:\+tail\(\d{1,3}\))?"
 )
 STRATEGY_FORMS = "neighbours(n), nearest(n), window(n) or turns(n), with +turns(n) or +tail(n) if wanted"
-SECRET_FIELDS = ("database_url", "redis_url", "secret_key")
+SECRET_FIELDS = ("database_url", "redis_url", "secret_key", "extractor_key")
 
 
 class Environment(BaseSettings):
@@ -87,6 +87,11 @@ class Environment(BaseSettings):
     encode_tokens: int = Field(
         2048, ge=64, le=1 << 20, description="prompt tokens of an encode request in which several facts share a pass"
     )
+    extractor_url: str = Field(
+        "", description="OpenAI-compatible API that finds facts in conversations, with its /v1; empty: the engine"
+    )
+    extractor_key: str = Field("", description="key of that API")
+    extractor_model: str = Field("", description="model that it is asked for")
     top_k: int = Field(50, ge=1, le=1000, description="facts a chat uses at most")
     user_field_enables_memory: bool = Field(
         True, description="default of new keys: OpenAI's user field alone turns memory on"
@@ -116,7 +121,7 @@ class Environment(BaseSettings):
             raise ValueError("must have at least 32 characters")
         return value
 
-    @field_validator("engine_url")
+    @field_validator("engine_url", "extractor_url")
     @classmethod
     def _check_engine(cls, value: str) -> str:
         if value and not re.match(r"https?://[^/]", value):

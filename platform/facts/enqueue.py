@@ -15,6 +15,7 @@ from kombu.pools import producers
 logger = logging.getLogger(__name__)
 
 ENCODE_FACT = "workers.encode.encode_fact"
+EXTRACT_FACTS = "workers.extract.extract_facts"
 DROP_STALE = "workers.tiering.drop_stale"
 DELIVER = "workers.webhooks.deliver"
 RUN_JOB = "workers.jobs.run"

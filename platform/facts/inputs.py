@@ -8,6 +8,7 @@ from typing import Any, Final, Literal
 from uuid import UUID
 
 from facts.models import Encoding, Event, Fact
+from facts.text import text_hash
 
 
 class Unset(Enum):
@@ -99,3 +100,33 @@ class MadeBlob:
     fact_hash: str = ""
     context: Mapping[UUID, str] = field(default_factory=dict)
     turns: Sequence[UUID] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractionWishes:
+    """What a call says about the facts to be found: in words of its own, and in words for what to take and to leave."""
+
+    instructions: str = ""
+    includes: str = ""
+    excludes: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFact:
+    """What a turn says. `happened_at` is the turn's own time where the turn names none."""
+
+    text: str
+    turn_id: UUID
+    happened_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A stored fact and a new one that rules cannot tell apart, as texts; their hashes name them."""
+
+    stored: str
+    new: str
+
+    @property
+    def hashes(self) -> tuple[str, str]:
+        return text_hash(self.stored), text_hash(self.new)

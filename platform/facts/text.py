@@ -3,7 +3,10 @@
 import hashlib
 import json
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
+
+from django.utils import timezone
 
 from facts.errors import InvalidInputError
 from memory.text import clean_text
@@ -49,6 +52,12 @@ def check_metadata(metadata: object) -> dict[str, Any]:
     if len(encoded) > MAX_METADATA_BYTES:
         raise InvalidInputError("metadata", f"metadata must have at most {MAX_METADATA_BYTES // 1024} KB as JSON")
     return metadata
+
+
+def check_future(expires_at: datetime | None) -> datetime | None:
+    if expires_at is not None and expires_at <= timezone.now():
+        raise InvalidInputError("expiration_date", "expiration_date must lie in the future")
+    return expires_at
 
 
 def clean_categories(categories: Sequence[object] | None) -> list[str]:

@@ -94,14 +94,6 @@ def test_an_add_that_names_nobody_is_400(owner: Caller, stored: Stored) -> None:
     assert stored() == (0, 0, 0)
 
 
-@pytest.mark.parametrize("infer", [{"infer": True}, {}])
-def test_an_add_that_needs_extraction_is_422(owner: Caller, stored: Stored, infer: dict[str, bool]) -> None:
-    body = {"messages": BEES, "user_id": "alice", **infer}
-    status, answer = owner.post(ADD, body)
-    assert (status, "send infer: false" in answer["detail"]) == (422, True)
-    assert stored() == (0, 0, 0)
-
-
 @pytest.mark.parametrize(
     "raw",
     [

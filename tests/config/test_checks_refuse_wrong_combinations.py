@@ -48,6 +48,14 @@ def test_a_model_folder_must_hold_a_model(settings: Settings, tmp_path: Path) ->
     assert ids(settings, tmp_path, model=str(tmp_path)) == []
 
 
+def test_an_api_that_finds_facts_is_named_with_its_model(settings: Settings, tmp_path: Path) -> None:
+    url = "http://llm:9000/v1"
+    assert ids(settings, tmp_path, extractor_url=url) == ["inferscale.E007"]
+    assert ids(settings, tmp_path, extractor_model="big") == ["inferscale.E007"]
+    assert ids(settings, tmp_path, extractor_key="sk") == ["inferscale.E007"]
+    assert ids(settings, tmp_path, extractor_url=url, extractor_model="big", extractor_key="sk") == []
+
+
 def test_a_misspelt_variable_is_warned_of(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("INFERSCALE_TOPK", "5")
     assert ids(settings, tmp_path) == ["inferscale.W001"]

@@ -10,6 +10,7 @@ WRONG = [
     ("INFERSCALE_LOG_LEVEL", "LOUD", "'WARNING' or 'ERROR'"),
     ("INFERSCALE_STRATEGY", "turns", "must be neighbours(n), nearest(n), window(n) or turns(n)"),
     ("INFERSCALE_ENGINE_URL", "localhost:8000", "must be an http:// or https:// URL"),
+    ("INFERSCALE_EXTRACTOR_URL", "localhost:9000/v1", "must be an http:// or https:// URL"),
     ("INFERSCALE_SECRET_KEY", "short", "at least 32 characters"),
     ("DATABASE_URL", "mysql://root@db/x", "must be a postgres://"),
     ("INFERSCALE_ENCODER", "gpu", "'engine' or 'local'"),

@@ -4,11 +4,11 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
-from facts.models import Encoding, Fact, FactHistory, Owner
-from facts.services import fact_delete
+from facts.models import Encoding, Event, Fact, FactHistory, Owner
+from facts.services import Message, extraction_fail, extraction_request, extraction_start, fact_delete
 from tenants.models import Tenant
 
-from tests.factories import add_facts, encode_fact
+from tests.factories import ALICE, add_facts, encode_fact
 
 
 @pytest.fixture
@@ -69,3 +69,17 @@ def test_an_encoding_can_be_made_again(tenant: Tenant, staff: Client) -> None:
     staff.post(reverse("admin:facts_encoding_changelist"), action)
     encoding.refresh_from_db()
     assert encoding.state == "stale"
+
+
+def test_failed_jobs_are_tried_again_and_others_left_as_they_are(tenant: Tenant, staff: Client) -> None:
+    add_facts(tenant, "Likes tea.")
+    event = extraction_request(tenant=tenant, scopes=ALICE, messages=[Message("user", "I keep bees.")])
+    extraction = extraction_start(tenant=tenant, event_id=event.pk)
+    assert extraction is not None
+    extraction_fail(extraction=extraction, reason="no model")
+    chosen = [str(pk) for pk in Event.objects.values_list("pk", flat=True)]
+    answer = staff.post(
+        reverse("admin:facts_event_changelist"), {"action": "extract_again", "_selected_action": chosen}, follow=True
+    )
+    assert b"1 jobs are tried again." in answer.content
+    assert sorted(Event.objects.values_list("status", flat=True)) == ["PENDING", "SUCCEEDED"]

@@ -152,8 +152,47 @@ def test_the_service_key_passes_completions_unchanged(gateway: Gateway) -> None:
     assert answer.json["body"] == body
 
 
-def test_the_service_key_does_not_chat(gateway: Gateway) -> None:
-    assert call(gateway, "POST", CHAT, HELLO, key=settings.ENGINE_SERVICE_KEY).status == 403
+def test_a_workers_chat_goes_behind_all_others_and_uses_no_memory(gateway: Gateway) -> None:
+    forged = [("x-inferscale-forged", "1")]
+    body = {**HELLO, "cache_salt": "s", "response_format": {"type": "json_object"}}
+    answer = call(gateway, "POST", CHAT, body, key=settings.ENGINE_SERVICE_KEY, headers=forged)
+    assert answer.json["body"] == {**body, "priority": 10}
+    assert int(answer.json["headers"]["content-length"]) == answer.json["length"]
+    assert answer.json["headers"]["x-inferscale-forged"] == ""
+    assert "x-inferscale-mode" not in answer.headers
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"priority": -1},
+        {"kv_transfer_params": {"op": "inject", "tenant": "x", "segments": []}},
+        {"kv_transfer_params": {"op": "encode", "spans": []}},
+        {"ec_transfer_params": {}},
+        {"request_id": "mine"},
+        {"memory": {"user_id": "alice"}},
+        {"user": "alice"},
+        {"vllm_xargs": {"kv_transfer_params": "x"}},
+    ],
+    ids=str,
+)
+def test_a_workers_chat_may_not_say_more(gateway: Gateway, fields: dict[str, Any]) -> None:
+    answer = call(gateway, "POST", CHAT, {**HELLO, "cache_salt": "s", **fields}, key=settings.ENGINE_SERVICE_KEY)
+    assert (answer.status, answer.json["error"]["param"]) == (403, next(iter(fields)))
+
+
+@pytest.mark.parametrize("salt", [{}, {"cache_salt": ""}, {"cache_salt": None}, {"cache_salt": 7}], ids=str)
+def test_a_workers_chat_without_salt_is_refused(gateway: Gateway, salt: dict[str, Any]) -> None:
+    answer = call(gateway, "POST", CHAT, {**HELLO, **salt}, key=settings.ENGINE_SERVICE_KEY)
+    assert (answer.status, answer.json["error"]["param"]) == (400, "cache_salt")
+
+
+def test_a_tenants_key_gets_no_workers_chat(gateway: Gateway, key: str) -> None:
+    answer = call(gateway, "POST", CHAT, {**HELLO, "cache_salt": "mine", "priority": 10}, key=key).json["body"]
+    assert "priority" not in answer
+    assert answer["cache_salt"] != "mine"
+    almost = settings.ENGINE_SERVICE_KEY[:-1]
+    assert call(gateway, "POST", CHAT, {**HELLO, "cache_salt": "s"}, key=almost).status == 401
 
 
 def test_a_body_beyond_the_limit_is_refused(gateway: Gateway, key: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,9 @@ from facts import enqueue
 
 from memory.store import BlobStore
 from tests.factories import People, people_create
+from tests.workers.chat_server import ChatServer
 from tests.workers.troubled_engine import TroubledEngine, free_port
+from workers import attempts
 
 
 @pytest.fixture(autouse=True)
@@ -42,3 +44,13 @@ def broker(monkeypatch: pytest.MonkeyPatch) -> Iterator[redis.Redis]:
 def people(db: None, broker: redis.Redis) -> People:
     """Tasks are sent only where everything is really committed: `django_db(transaction=True)`."""
     return people_create()
+
+
+@pytest.fixture
+def chat_server(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[ChatServer]:
+    """An OpenAI-compatible API that is configured to find facts; tasks are tried again at once."""
+    monkeypatch.setattr(attempts, "delay", lambda retries: 0.0)
+    with ChatServer() as server:
+        update = {"extractor_url": f"{server.url}/v1", "extractor_key": "sk-test", "extractor_model": "big"}
+        settings.ENV = settings.ENV.model_copy(update=update)
+        yield server

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from facts.services.extraction import MAX_WISH
 from rest_framework import serializers
 from rest_framework.exceptions import ParseError
 
@@ -24,14 +25,16 @@ class MessageInput(serializers.Serializer[Any]):
     content = FactTextField()
 
 
+class WishField(StrictCharField):
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(required=False, allow_null=True, allow_blank=True, max_length=MAX_WISH, **kwargs)
+
+
 class AddInput(ScopedInput):
     ignored: tuple[str, ...] = (
-        "custom_instructions",
         "custom_categories",
         "agent_custom_instructions",
         "structured_data_schema",
-        "includes",
-        "excludes",
         "async_mode",
         "output_format",
         "version",
@@ -42,7 +45,12 @@ class AddInput(ScopedInput):
     )
 
     messages = serializers.ListField(child=MessageInput(), allow_empty=False, max_length=MAX_MESSAGES)
-    infer = StrictBooleanField(required=False, default=True, help_text="Must be false until this server extracts facts")
+    infer = StrictBooleanField(
+        required=False, default=True, help_text="true: a job finds the facts; false: each message is one"
+    )
+    custom_instructions = WishField(help_text="Further instructions for finding facts")
+    includes = WishField(help_text="What facts to look for alone")
+    excludes = WishField(help_text="What facts to leave out")
     metadata = MetadataField(required=False, allow_null=True)
     categories = serializers.ListField(
         child=StrictCharField(max_length=255), required=False, allow_null=True, max_length=100

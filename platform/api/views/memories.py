@@ -4,15 +4,15 @@ from typing import Any
 
 from django.db.models import QuerySet
 from drf_spectacular.utils import OpenApiParameter, extend_schema
-from facts.inputs import AddResult, Message
-from facts.models import Fact
+from facts.inputs import AddResult, ExtractionWishes, Message
+from facts.models import Event, EventStatus, Fact
 from facts.selectors import facts_matching
-from facts.services import facts_add
+from facts.services import extraction_request, facts_add
 from rest_framework.request import Request
 from rest_framework.response import Response
+from tenants.selectors import project_settings
 
 from api.authentication import KeyHolder
-from api.errors import NeedsExtraction
 from api.inputs import AddInput, ListInput
 from api.outputs import AddedOutput, AddOutput, MemoryOutput, MemoryPageOutput
 from api.pagination import Pages
@@ -30,13 +30,19 @@ class AddView(TenantView):
     @extend_schema(
         operation_id="memories_add",
         summary="Add memories",
-        description="Each message becomes one memory, as it is. One that is there already is not stored twice.",
+        description=(
+            "A job finds the facts in the messages and keeps memory true: what is known is not stored again, what is"
+            " contradicted is superseded. With `infer: false` each message becomes one memory at once, as it is."
+        ),
         request=AddInput,
         responses=AddOutput,
         tags=["memories"],
     )
     def post(self, request: Request) -> Response:
-        added = add_memories(self.caller, AddInput.checked(request.data))
+        given = AddInput.checked(request.data)
+        if given["infer"]:
+            return Response(AddOutput(pending_answer(find_memories(self.caller, given))).data)
+        added = add_memories(self.caller, given)
         answer = {
             "message": f"{sum(entry.created for entry in added.facts)} memories stored.",
             "status": added.event.status,
@@ -65,19 +71,38 @@ class MemoriesView(TenantView):
 
 def add_memories(caller: KeyHolder, given: dict[str, Any]) -> AddResult:
     """What a checked AddInput asks for."""
-    if given["infer"]:
-        raise NeedsExtraction
-    return facts_add(
-        tenant=caller.tenant,
-        scopes=given["scopes"],
-        messages=[Message(message["role"], message["content"]) for message in given["messages"]],
-        metadata=given.get("metadata"),
-        categories=given.get("categories"),
-        expires_at=given.get("expiration_date"),
-        immutable=given["immutable"],
-        occurred_at=given.get("timestamp"),
-        actor=caller.actor,
+    return facts_add(**_asked(caller, given))
+
+
+def find_memories(caller: KeyHolder, given: dict[str, Any]) -> Event:
+    """The job that finds what a checked AddInput's messages say."""
+    wishes = ExtractionWishes(
+        instructions=given.get("custom_instructions") or project_settings(tenant=caller.tenant).custom_instructions,
+        includes=given.get("includes") or "",
+        excludes=given.get("excludes") or "",
     )
+    return extraction_request(**_asked(caller, given), wishes=wishes)
+
+
+def pending_answer(event: Event) -> dict[str, Any]:
+    """Before any fact is found."""
+    is_pending = event.status == EventStatus.PENDING
+    message = "Facts are looked for; the event says what was found." if is_pending else "There is nothing to find."
+    return {"message": message, "status": event.status, "event_id": event.pk, "results": []}
+
+
+def _asked(caller: KeyHolder, given: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "tenant": caller.tenant,
+        "scopes": given["scopes"],
+        "messages": [Message(message["role"], message["content"]) for message in given["messages"]],
+        "metadata": given.get("metadata"),
+        "categories": given.get("categories"),
+        "expires_at": given.get("expiration_date"),
+        "immutable": given["immutable"],
+        "occurred_at": given.get("timestamp"),
+        "actor": caller.actor,
+    }
 
 
 def added_results(added: AddResult) -> Any:

@@ -22,7 +22,14 @@ from api.outputs import (
     MemoryPageOutput,
 )
 from api.views.base import READ, WRITE, TenantView
-from api.views.memories import PAGE, add_memories, added_results, page_of_memories
+from api.views.memories import (
+    PAGE,
+    add_memories,
+    added_results,
+    find_memories,
+    page_of_memories,
+    pending_answer,
+)
 from api.views.search import search_memories
 
 MAX_LIST = 10_000
@@ -61,6 +68,8 @@ class OlderMemoriesView(TenantView):
     )
     def post(self, request: Request) -> Response:
         given = OlderAddInput.checked(request.data)
+        if given["infer"]:
+            return _formatted(given, [pending_answer(find_memories(self.caller, given))])
         return _formatted(given, added_results(add_memories(self.caller, given)))
 
     @extend_schema(

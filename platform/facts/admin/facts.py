@@ -52,7 +52,18 @@ class FactAdmin(EveryTenantAdmin):
     date_hierarchy = "created_at"
     readonly_fields = (
         *("id", "tenant", "owner", "user_id", "agent_id", "app_id", "run_id", "categories", "source_turn", "status"),
-        *("immutable", "hash", "seq", "embedding_model", "occurred_at", "created_at", "updated_at"),
+        *(
+            "source_event",
+            "superseded_by",
+            "valid_until",
+            "immutable",
+            "hash",
+            "seq",
+            "embedding_model",
+            "occurred_at",
+            "created_at",
+            "updated_at",
+        ),
     )
 
     def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
@@ -88,7 +99,7 @@ class FactAdmin(EveryTenantAdmin):
             except FactGoneError:
                 continue  # wanted, and so
 
-    @display(description="Status", label={"active": "success", "deleted": "danger"})
+    @display(description="Status", label={"active": "success", "superseded": "warning", "deleted": "danger"})
     def shown_status(self, fact: Fact) -> str:
         return fact.status
 

@@ -12,8 +12,9 @@ from tenants.admin_base import ReadOnlyAdmin
 from unfold.decorators import action, display
 
 from facts.enqueue import DROP_STALE, ENCODE_FACT, enqueue_many
+from facts.errors import InvalidInputError
 from facts.models import Encoding, Event, Feedback, Owner, Profile, Turn
-from facts.services import encodings_mark_stale
+from facts.services import encodings_mark_stale, extraction_retry
 
 
 @admin.register(Owner)
@@ -85,10 +86,25 @@ class EncodingAdmin(ReadOnlyAdmin):
 
 @admin.register(Event)
 class EventAdmin(ReadOnlyAdmin):
-    list_display = ("event_type", "status", "tenant", "started_at", "completed_at")
+    list_display = ("event_type", "status", "tenant", "error", "started_at", "completed_at")
     list_filter = ("event_type", "status", "tenant")
     list_select_related = ("tenant",)
     ordering = ("-created_at",)
+    actions = ("extract_again",)
+
+    @action(description="Look for the selected adds' facts again", permissions=["extract"])
+    def extract_again(self, request: HttpRequest, queryset: QuerySet[Event]) -> None:
+        sent = 0
+        for event in queryset.select_related("tenant"):
+            try:
+                extraction_retry(tenant=event.tenant, event=event)
+                sent += 1
+            except InvalidInputError as error:
+                self.message_user(request, f"{event}: {error.message}", messages.WARNING)
+        self.message_user(request, f"{sent} jobs are tried again.", messages.SUCCESS)
+
+    def has_extract_permission(self, request: HttpRequest) -> bool:
+        return bool(request.user.is_superuser)
 
 
 @admin.register(Feedback)

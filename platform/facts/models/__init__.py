@@ -2,6 +2,7 @@
 
 from facts.models.encoding import GRACE, Encoding, EncodingState
 from facts.models.event import Event, EventStatus
+from facts.models.extraction import Extraction
 from facts.models.fact import Fact, FactHistory, FactStatus
 from facts.models.feedback import Feedback, Verdict
 from facts.models.owner import Owner, OwnerKind, Turn
@@ -13,6 +14,7 @@ __all__ = [
     "EncodingState",
     "Event",
     "EventStatus",
+    "Extraction",
     "Fact",
     "FactHistory",
     "FactStatus",

@@ -1,6 +1,7 @@
 """A remembered fact and what happened to it."""
 
 import uuid
+from datetime import datetime
 
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
@@ -10,12 +11,14 @@ from django.utils import timezone
 from tenants.models import Tenant
 from tenants.scope import ClosedQuerySet, TenantManager
 
+from facts.models.event import Event
 from facts.models.owner import Owner, Turn
 from facts.scopes import Scopes
 
 
 class FactStatus(models.TextChoices):
     ACTIVE = "active"
+    SUPERSEDED = "superseded"
     DELETED = "deleted"
 
 
@@ -31,7 +34,11 @@ class FactManager(TenantManager["Fact"]):
 
 
 class Fact(models.Model):
-    """A deleted fact stays as a row without vector, so that readers learn of the deletion from its `seq`."""
+    """A deleted or superseded fact stays as a row without vector, so that readers learn of it from its `seq`.
+
+    It held from `valid_from` until `valid_until`, which is None while it holds. `source_turn` said it, `source_event`
+    brought it.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="facts")
@@ -44,11 +51,19 @@ class Fact(models.Model):
     metadata = models.JSONField(default=dict, blank=True)
     categories = ArrayField(models.CharField(max_length=255), default=list, blank=True)
     source_turn = models.ForeignKey(Turn, on_delete=models.SET_NULL, null=True, blank=True, related_name="facts")
+    source_event = models.ForeignKey(Event, on_delete=models.SET_NULL, null=True, blank=True, related_name="facts")
+    superseded_by = models.ForeignKey(
+        "self", on_delete=models.SET_NULL, null=True, blank=True, related_name="superseded"
+    )
+    valid_until = models.DateTimeField(null=True, blank=True)
     occurred_at = models.DateTimeField(null=True, blank=True)
     expires_at = models.DateTimeField(null=True, blank=True)
-    status = models.CharField(max_length=8, choices=FactStatus, default=FactStatus.ACTIVE)
+    status = models.CharField(max_length=16, choices=FactStatus, default=FactStatus.ACTIVE)
     immutable = models.BooleanField(default=False)
     hash = models.CharField(max_length=64, help_text="SHA-256 of the text")
+    claim_key = models.CharField(
+        max_length=32, blank=True, default="", help_text="Of the attribute that it gives a value, if it does"
+    )
     seq = models.BigIntegerField(default=0, help_text="The owner's change_seq at the last change")
     embedding = models.BinaryField(null=True, help_text="float32, little-endian, unit norm")
     embedding_model = models.CharField(max_length=255, blank=True, default="")
@@ -71,6 +86,7 @@ class Fact(models.Model):
         indexes = (
             models.Index(fields=("owner", "seq"), name="fact_by_seq"),
             models.Index(fields=("tenant", "-created_at"), name="fact_by_time"),
+            models.Index(fields=("owner", "claim_key"), name="fact_by_claim", condition=~models.Q(claim_key="")),
             GinIndex(fields=("words",), name="fact_by_words"),
         )
 
@@ -81,9 +97,13 @@ class Fact(models.Model):
     def scopes(self) -> Scopes:
         return Scopes(self.user_id, self.agent_id, self.app_id, self.run_id)
 
+    @property
+    def valid_from(self) -> datetime:
+        return self.occurred_at or self.created_at
+
 
 class FactHistory(models.Model):
-    """Survives its fact: no foreign key on it."""
+    """Survives its fact: no foreign key on it. A deletion by a newer fact names that one and how long the old held."""
 
     class Kind(models.TextChoices):
         ADD = "ADD"
@@ -97,6 +117,9 @@ class FactHistory(models.Model):
     event = models.CharField(max_length=8, choices=Kind)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     actor = models.CharField(max_length=255, blank=True, default="")
+    superseded_by = models.UUIDField(null=True, blank=True)
+    valid_from = models.DateTimeField(null=True, blank=True)
+    valid_until = models.DateTimeField(null=True, blank=True)
 
     objects = TenantManager()
 

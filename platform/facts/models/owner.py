@@ -42,6 +42,7 @@ class Turn(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="turns")
     owner = models.ForeignKey(Owner, on_delete=models.CASCADE, related_name="turns")
+    event = models.ForeignKey("facts.Event", on_delete=models.SET_NULL, null=True, blank=True, related_name="turns")
     run_id = models.CharField(max_length=255, blank=True, default="")
     role = models.CharField(max_length=32)
     content = models.TextField()

@@ -20,6 +20,7 @@ from facts.selectors.encodings import (
     headers_unfinished,
 )
 from facts.selectors.entities import Entity, entities_list, entity_get, entity_is_known
+from facts.selectors.extractions import extraction_turns, extractions_unfinished, pairs_unsure
 from facts.selectors.facts import fact_get, fact_history, facts_by_id, facts_matching
 from facts.selectors.owners import OwnerState, event_get, events_list, owner_get, owner_state
 from facts.selectors.rows import FactRow, earlier_facts, fact_delta, facts_from, other_facts
@@ -42,6 +43,8 @@ __all__ = [
     "entity_is_known",
     "event_get",
     "events_list",
+    "extraction_turns",
+    "extractions_unfinished",
     "fact_delta",
     "fact_encoding",
     "fact_get",
@@ -59,6 +62,7 @@ __all__ = [
     "owner_get",
     "owner_state",
     "owners_with_stale",
+    "pairs_unsure",
     "ready_blobs",
     "served_keys",
     "turns_before",

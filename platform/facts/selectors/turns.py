@@ -22,8 +22,8 @@ def turns_readable(*, turn_ids: Collection[UUID]) -> set[UUID]:
 
 
 def _readable() -> QuerySet[Turn]:
-    """A turn says what the facts taken from it said: once one of them was deleted or changed, nobody reads it."""
+    """A turn says what the facts taken from it said: once one of them no longer holds, nobody reads it."""
     edits = FactHistory.objects.filter(fact_id=OuterRef("pk"), event=FactHistory.Kind.UPDATE)
     edited = Exists(edits.exclude(old_text=F("new_text")))
-    taken_back = Fact.objects.filter(Q(status=FactStatus.DELETED) | Q(edited), source_turn=OuterRef("pk"))
+    taken_back = Fact.objects.filter(~Q(status=FactStatus.ACTIVE) | Q(edited), source_turn=OuterRef("pk"))
     return Turn.objects.filter(~Exists(taken_back))

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from django.utils import timezone
 from tenants.models import Tenant
@@ -19,11 +19,13 @@ from facts.services.change import (
     drop_stale_on_commit,
     encode_on_commit,
     event_record,
+    owner_id,
     owner_locked,
     owner_touch,
     retire,
 )
-from facts.text import check_metadata, clean_categories, clean_fact_text, text_hash
+from facts.text import check_future, check_metadata, clean_categories, clean_fact_text, text_hash
+from facts.truth import claim_key
 
 MAX_MESSAGES = 1000
 MAX_ROLE = 32
@@ -58,9 +60,10 @@ def facts_add(
     Raises InvalidInputError and stores nothing when any part cannot be stored.
     """
     said = _checked_messages(messages)
-    details = _details(metadata, categories, expires_at, immutable) | scopes.named
+    event_id = uuid4()
+    details = _details(metadata, categories, expires_at, immutable) | scopes.named | {"source_event_id": event_id}
     vectors = iter(embed_texts([text for turn in said for text in turn.facts]))
-    with tenant_scope(tenant), owner_locked(_owner_id(tenant, scopes)) as owner:
+    with tenant_scope(tenant), owner_locked(owner_id(tenant, scopes)) as owner:
         now = timezone.now()
         turns, facts = _rows(owner, said, vectors, now=now, occurred_at=occurred_at, details=details)
         listed = {turn.pk for turn, message in zip(turns, said, strict=True) if message.lists_facts}
@@ -71,7 +74,8 @@ def facts_add(
             owner_touch(owner, changes=len(facts))
             encode_on_commit(owner, [fact.pk for fact in created])
         results = [{"id": str(entry.fact.pk), "event": entry.event} for entry in added]
-        event = event_record(tenant_id=tenant.pk, event_type="ADD", results=results)
+        event_id = details["source_event_id"]
+        event = event_record(tenant_id=tenant.pk, event_type="ADD", results=results, event_id=event_id)
     return AddResult(event, added)
 
 
@@ -92,6 +96,7 @@ def _rows(
         turn = Turn(
             tenant_id=owner.tenant_id,
             owner=owner,
+            event_id=details["source_event_id"],
             run_id=details.get("run_id", ""),
             role=message.role,
             content=message.content,
@@ -106,6 +111,7 @@ def _rows(
                 owner=owner,
                 text=text,
                 hash=text_hash(text),
+                claim_key=claim_key(text),
                 source_turn_id=turn.pk,
                 seq=owner.change_seq + len(facts) + 1,
                 embedding=vector,
@@ -153,16 +159,6 @@ def _record(tenant: Tenant, created: list[Fact], turns: list[Turn], listed: set[
     )
 
 
-def _owner_id(tenant: Tenant, scopes: Scopes) -> int:
-    """Found or made; two that make it at once get the same one."""
-    identity = {"tenant": tenant, "kind": scopes.owner_kind, "name": scopes.owner_name}
-    owner_id = Owner.objects.filter(**identity).values_list("pk", flat=True).first()
-    if owner_id is None:
-        Owner.objects.bulk_create([Owner(**identity)], ignore_conflicts=True)
-        owner_id = Owner.objects.values_list("pk", flat=True).get(**identity)
-    return owner_id
-
-
 def _checked_messages(messages: Sequence[Message]) -> list[_Said]:
     if not 0 < len(messages) <= MAX_MESSAGES:
         raise InvalidInputError("messages", f"messages must hold 1 to {MAX_MESSAGES} messages, not {len(messages)}")
@@ -188,12 +184,6 @@ def _details(
     return {
         "metadata": check_metadata(metadata),
         "categories": clean_categories(categories),
-        "expires_at": _future(expires_at),
+        "expires_at": check_future(expires_at),
         "immutable": immutable,
     }
-
-
-def _future(expires_at: datetime | None) -> datetime | None:
-    if expires_at is not None and expires_at <= timezone.now():
-        raise InvalidInputError("expiration_date", "expiration_date must lie in the future")
-    return expires_at

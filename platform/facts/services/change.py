@@ -1,19 +1,31 @@
 """The steps that every change of a memory shares."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from django.db import transaction
 from django.db.models import F, Q
 from django.utils import timezone
+from tenants.models import Tenant
 from webhooks.services import deliveries_create
 
 from facts.enqueue import DELIVER, DROP_STALE, ENCODE_FACT, enqueue, enqueue_many
 from facts.errors import FactGoneError
 from facts.models import Encoding, EncodingState, Event, EventStatus, Fact, FactHistory, FactStatus, Owner
+from facts.scopes import Scopes
+
+
+def owner_id(tenant: Tenant, scopes: Scopes) -> int:
+    """Found or made; two that make it at once get the same one."""
+    identity = {"tenant": tenant, "kind": scopes.owner_kind, "name": scopes.owner_name}
+    found = Owner.objects.filter(**identity).values_list("pk", flat=True).first()
+    if found is None:
+        Owner.objects.bulk_create([Owner(**identity)], ignore_conflicts=True)
+        found = Owner.objects.values_list("pk", flat=True).get(**identity)
+    return found
 
 
 @contextmanager
@@ -78,10 +90,41 @@ def retire(owner: Owner, facts: Collection[Fact], *, seq: int, actor: str) -> St
     return mark_stale(owner, ids, seq=seq)
 
 
-def event_record(*, tenant_id: UUID, event_type: str, results: list[dict[str, str]]) -> Event:
+def supersede(owner: Owner, replaced: Mapping[Fact, Fact], *, seq: int, actor: str) -> Staleness:
+    """Like `retire`, for facts that no longer hold because of newer ones, which `replaced` gives for each.
+
+    They keep how long they held, and say by what they were replaced.
+    """
+    now = timezone.now()
+    for old, new in replaced.items():
+        old.status, old.embedding, old.superseded_by_id = FactStatus.SUPERSEDED, None, new.pk
+        old.valid_until, old.seq, old.updated_at = max(new.valid_from, old.valid_from), seq, now
+    changed = ["status", "embedding", "superseded_by", "valid_until", "seq", "updated_at"]
+    Fact.objects.bulk_update(replaced, changed, batch_size=1000)
+    ended = {"tenant_id": owner.tenant_id, "event": FactHistory.Kind.DELETE, "actor": actor}
+    FactHistory.objects.bulk_create(
+        [
+            FactHistory(
+                fact_id=old.pk,
+                old_text=old.text,
+                superseded_by=new.pk,
+                valid_from=old.valid_from,
+                valid_until=old.valid_until,
+                **ended,
+            )
+            for old, new in replaced.items()
+        ]
+    )
+    return mark_stale(owner, [old.pk for old in replaced], seq=seq)
+
+
+def event_record(
+    *, tenant_id: UUID, event_type: str, results: list[dict[str, str]], event_id: UUID | None = None
+) -> Event:
     """A call that succeeded at once, told to the tenant's webhooks. Runs in the tenant's scope."""
     now = timezone.now()
     event = Event.objects.create(
+        pk=event_id or uuid4(),
         tenant_id=tenant_id,
         event_type=event_type,
         status=EventStatus.SUCCEEDED,

@@ -10,7 +10,7 @@ from tenants.scope import tenant_scope
 
 from facts.errors import FactUnknownError, InvalidInputError
 from facts.inputs import DeleteResult
-from facts.models import Fact, FactStatus, Owner
+from facts.models import Extraction, Fact, FactStatus, Owner
 from facts.scopes import Scopes
 from facts.services.change import (
     drop_stale_on_commit,
@@ -21,6 +21,7 @@ from facts.services.change import (
     owner_touch,
     retire,
 )
+from facts.services.extraction import extractions_call_off
 
 
 def fact_delete(*, fact: Fact, actor: str = "") -> None:
@@ -32,10 +33,14 @@ def fact_delete(*, fact: Fact, actor: str = "") -> None:
 
 
 def facts_delete(*, tenant: Tenant, scopes: Scopes, actor: str = "", event_type: str = "DELETE_ALL") -> DeleteResult:
-    """All facts, expired ones too, that carry every name given. Raises InvalidInputError when none is given."""
+    """All facts, expired ones too, that carry every name given; extractions under way are called off.
+
+    Raises InvalidInputError when no name is given.
+    """
     if not scopes.named:
         raise InvalidInputError("user_id", "name at least one of user_id, agent_id, app_id, run_id")
-    return _delete_matching(tenant, Q(**scopes.named), actor=actor, event_type=event_type)
+    named = scopes.named
+    return _delete_matching(tenant, Q(**named), actor=actor, event_type=event_type, named=named)
 
 
 def facts_delete_many(*, tenant: Tenant, fact_ids: Collection[UUID], actor: str = "") -> DeleteResult:
@@ -47,10 +52,15 @@ def facts_delete_many(*, tenant: Tenant, fact_ids: Collection[UUID], actor: str 
     return _delete_matching(tenant, Q(pk__in=fact_ids), actor=actor, event_type="DELETE")
 
 
-def _delete_matching(tenant: Tenant, condition: Q, *, actor: str, event_type: str) -> DeleteResult:
+def _delete_matching(
+    tenant: Tenant, condition: Q, *, actor: str, event_type: str, named: dict[str, str] | None = None
+) -> DeleteResult:
+    """`named`: all memory under these names goes, that which is still being found and what was superseded too."""
     matching = condition & Q(status=FactStatus.ACTIVE)
     with tenant_scope(tenant), transaction.atomic():
         owner_ids = set(Fact.objects.filter(matching).values_list("owner_id", flat=True))
+        if named:
+            owner_ids |= set(Extraction.objects.filter(**named).values_list("owner_id", flat=True))
         # In the order of their ids, so that two of these calls never wait for each other.
         owners = Owner.objects.select_for_update(no_key=True).filter(pk__in=owner_ids).order_by("pk")
         results: list[dict[str, str]] = []
@@ -58,6 +68,9 @@ def _delete_matching(tenant: Tenant, condition: Q, *, actor: str, event_type: st
             facts = list(Fact.objects.filter(matching, owner=owner))
             _retire_all(owner, facts, actor=actor)
             results += [{"id": str(fact.pk), "event": "DELETE"} for fact in facts]
+        if named:
+            Fact.objects.filter(status=FactStatus.SUPERSEDED, **named).update(status=FactStatus.DELETED)
+            extractions_call_off(named=Q(**named), reason="its memory was deleted before the facts were found")
         event = event_record(tenant_id=tenant.pk, event_type=event_type, results=results)
     return DeleteResult(event, len(results))
 

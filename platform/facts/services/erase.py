@@ -6,7 +6,7 @@ from tenants.models import Tenant
 from tenants.scope import tenant_scope
 
 from facts.inputs import DeleteResult
-from facts.models import Fact, FactHistory, FactStatus, Feedback, Owner, OwnerKind, Profile, Turn
+from facts.models import Extraction, Fact, FactHistory, FactStatus, Feedback, Owner, OwnerKind, Profile, Turn
 from facts.scopes import Scopes
 from facts.services.delete import facts_delete
 
@@ -26,9 +26,10 @@ def entity_erase(*, tenant: Tenant, kind: str, name: str, actor: str = "") -> De
         ids = list(gone.values_list("pk", flat=True))
         FactHistory.objects.filter(fact_id__in=ids).delete()
         Feedback.objects.filter(fact_id__in=ids).delete()
+        Extraction.objects.filter(owner_id__in=own).delete()
         if kind == OwnerKind.USER:
             Profile.objects.filter(user_id=name).delete()
         turns = Turn.objects.filter(Q(owner_id__in=own) | Q(facts__in=ids))
         Turn.objects.filter(pk__in=list(turns.values_list("pk", flat=True))).delete()
-        gone.update(text="", hash="", metadata={}, categories=[], embedding=None)
+        gone.update(text="", hash="", claim_key="", metadata={}, categories=[], embedding=None)
     return deleted

@@ -23,6 +23,7 @@ from facts.services.change import (
     retire,
 )
 from facts.text import check_metadata, clean_fact_text, text_hash
+from facts.truth import claim_key
 
 
 def fact_update(
@@ -85,6 +86,7 @@ def _apply(fact: Fact, changes: dict[str, Any], vector: bytes | None, *, actor: 
             _make_room(owner, current, text_hash(changes["text"]), seq=seq, actor=actor)
             changes |= {
                 "hash": text_hash(changes["text"]),
+                "claim_key": claim_key(changes["text"]),
                 "embedding": vector,
                 "embedding_model": embedding_model() if vector else "",
             }

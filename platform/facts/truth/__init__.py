@@ -1,0 +1,8 @@
+"""What two facts have to do with each other, by rules alone. Pure text: no database, no model."""
+
+from facts.truth.claims import claim_key
+from facts.truth.compare import Relation, compare
+from facts.truth.dates import resolve_dates
+from facts.truth.grounding import says_something, source_of
+
+__all__ = ["Relation", "claim_key", "compare", "resolve_dates", "says_something", "source_of"]
