@@ -10,7 +10,7 @@ from tenants.services import api_key_create, api_key_revoke
 from usage.summary import stored_usage, usage_by_day, usage_total
 
 from api.inputs.keys import KeyInput, UsageQuery
-from api.outputs_keys import AuditOutput, AuditPageOutput, KeyOutput, KeyPageOutput, NewKeyOutput, UsageOutput
+from api.outputs.keys import AuditOutput, AuditPageOutput, KeyOutput, KeyPageOutput, NewKeyOutput, UsageOutput
 from api.pagination import Pages
 from api.views.base import ADMIN, READ, TenantView, parse_id
 from api.views.memories import PAGE

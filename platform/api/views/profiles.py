@@ -20,7 +20,7 @@ from tenants.selectors import project_settings
 from tenants.services import project_settings_update
 
 from api.inputs.profiles import Operation, ProfileJobInput, ProfileSettingsInput
-from api.outputs_profiles import (
+from api.outputs.profiles import (
     ProfileJobCreatedOutput,
     ProfileJobWrapOutput,
     ProfileOutput,

@@ -20,7 +20,7 @@ from tenants.models import Tenant
 from api.errors import Conflict
 from api.inputs.transfers import ExportGetInput, ExportInput, ImportInput, read_row
 from api.outputs import MemoryOutput, MessageOutput
-from api.outputs_jobs import ExportCreatedOutput, ExportOutput, ImportOutput, JobOutput
+from api.outputs.jobs import ExportCreatedOutput, ExportOutput, ImportOutput, JobOutput
 from api.parsers import JSONLinesParser, JSONObjectParser
 from api.views.base import READ, WRITE, TenantView, parse_id
 

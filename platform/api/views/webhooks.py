@@ -12,7 +12,7 @@ from webhooks.services import webhook_create, webhook_delete, webhook_update
 
 from api.inputs.webhooks import WebhookInput
 from api.outputs import MessageOutput
-from api.outputs_webhooks import DeliveryOutput, DeliveryPageOutput, NewWebhookOutput, WebhookOutput
+from api.outputs.webhooks import DeliveryOutput, DeliveryPageOutput, NewWebhookOutput, WebhookOutput
 from api.pagination import Pages
 from api.views.base import ADMIN, TenantView
 from api.views.memories import PAGE

@@ -1,4 +1,4 @@
-"""Answers, in the shape that clients of this API read."""
+"""Answers about memories, entities and the project."""
 
 from typing import Any
 from uuid import UUID
