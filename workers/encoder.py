@@ -89,15 +89,18 @@ class Encoder:
             return Outcome.READY
         if known and not known.is_free_for(fact.pk):
             return Outcome.LOST
+        encodings = encodings_take(fact=fact, followers=(), **names)  # before the engine is asked anything: it may hang
+        if not encodings:
+            return Outcome.LOST
         chosen = choose_pass(fact, strategy, at_most=max(1, settings.ENV.encode_tokens // TOKENS_A_LINE))
         try:
             plan = self._plan(fact.owner, strategy, chosen)
         except PromptTooLong as error:
             return self.give_up(fact, str(error))
-        followers = [row.id for row in chosen.run[1 : len(plan.lines)]]
-        encodings = encodings_take(fact=fact, followers=followers, **names)
-        if not encodings:
-            return Outcome.LOST
+        if followers := [row.id for row in chosen.run[1 : len(plan.lines)]]:
+            encodings = encodings_take(fact=fact, followers=followers, **names)
+            if not encodings:
+                return Outcome.LOST
         chosen = chosen.within(context=plan.context_lines, run=len(encodings))
         if len(encodings) < len(plan.lines):
             plan = self._plan(fact.owner, strategy, chosen)

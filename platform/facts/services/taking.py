@@ -16,8 +16,9 @@ from facts.services.change import encode_on_commit, owner_locked
 def encodings_take(*, fact: Fact, followers: Sequence[UUID], fingerprint: str, strategy: str) -> list[Encoding]:
     """Encodings of the fact and of those behind it, up to the first that is settled, deleted or in another pass.
 
-    All are pending then, with one more attempt, and no other fact's task takes them while this one is heard of. Empty
-    when the fact itself is ready or in another pass. Raises FactGoneError.
+    All are pending then, and no other fact's task takes them while this one is heard of. The fact is taken alone first,
+    which counts as its attempt; those behind it, once they are known, count as theirs. Empty when the fact itself is
+    ready or in another pass. Raises FactGoneError.
     """
     asked = [fact.pk, *followers]
     with tenant_scope(fact.tenant), owner_locked(fact.owner_id) as owner:
@@ -37,12 +38,12 @@ def encodings_take(*, fact: Fact, followers: Sequence[UUID], fingerprint: str, s
         Encoding.objects.bulk_create(missing, ignore_conflicts=True)
         current.filter(fact_id__in=taken).update(
             state=EncodingState.PENDING,
-            attempts=F("attempts") + 1,
             error="",
             fact_hash=Subquery(Fact.objects.filter(pk=OuterRef("fact_id")).values("hash")[:1]),
             taken_by=fact.pk,
             updated_at=timezone.now(),
         )
+        current.filter(fact_id__in=taken[1:] if followers else taken).update(attempts=F("attempts") + 1)
         found = {encoding.fact_id: encoding for encoding in current.filter(fact_id__in=taken).select_related("tenant")}
     return [found[fact_id] for fact_id in taken]
 
