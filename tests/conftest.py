@@ -44,3 +44,15 @@ def tenant(people: "People") -> Iterator["Tenant"]:
 
     with tenant_scope(people.tenant):
         yield people.tenant
+
+
+@pytest.fixture
+def broker(monkeypatch: pytest.MonkeyPatch) -> Iterator[redis.Redis]:
+    """Empty queues that no worker reads."""
+    from facts import enqueue
+
+    monkeypatch.setattr(enqueue, "_paused_until", 0.0)
+    with redis.Redis.from_url(settings.REDIS_URL) as client:
+        client.flushdb()
+        yield client
+        client.flushdb()

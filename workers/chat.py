@@ -7,7 +7,8 @@ from typing import Any
 
 import httpx
 
-from workers.port import EngineAway, EngineBroke, EngineDown, EngineRefused
+from workers.http import reason_of, transport_errors
+from workers.port import EngineBroke, EngineDown, EngineRefused
 
 CONNECT_SECONDS = 5.0
 ANSWER_SECONDS = 300.0
@@ -67,16 +68,10 @@ class ChatModel:
     def _post(self, body: Mapping[str, Any]) -> dict[str, Any]:
         headers = {"authorization": f"Bearer {self.key}"} if self.key else {}
         timeout = httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS)
-        try:
-            with httpx.Client(timeout=timeout, trust_env=not self.is_engine) as client:
-                answer = client.post(f"{self.url.rstrip('/')}/chat/completions", json=body, headers=headers)
-        except httpx.ConnectError as error:
-            raise EngineAway(f"no model at {self.url}: {error}") from error
-        except httpx.TimeoutException as error:
-            raise EngineDown(f"the model does not answer in time: {type(error).__name__}") from error
-        except httpx.TransportError as error:
-            raise EngineBroke(f"the model broke off: {error}") from error
-        reason = f"{answer.status_code}: {_reason(answer)}"
+        client = httpx.Client(timeout=timeout, trust_env=not self.is_engine)
+        with transport_errors("model", self.url), client:
+            answer = client.post(f"{self.url.rstrip('/')}/chat/completions", json=body, headers=headers)
+        reason = f"{answer.status_code}: {reason_of(answer)}"
         if answer.status_code in REFUSALS:
             raise EngineRefused(f"the model's API refuses the request, {reason}")
         if answer.status_code == 500:
@@ -106,10 +101,3 @@ def _read(answer: Mapping[str, Any]) -> Answer:
         raise EngineBroke("the model's answer is no JSON object")
     usage = answer.get("usage") or {}
     return Answer(data, int(usage.get("prompt_tokens") or 0), int(usage.get("completion_tokens") or 0))
-
-
-def _reason(answer: httpx.Response) -> str:
-    try:
-        return str(answer.json()["error"]["message"])[:500]
-    except (ValueError, KeyError, TypeError):
-        return answer.text[:500]

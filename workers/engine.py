@@ -8,8 +8,9 @@ from typing import Any, Literal
 import httpx
 
 from memory.contracts import MAX_ITEMS, DropParams, EncodeParams, MoveParams, PromoteParams, Segment
+from workers.http import reason_of, transport_errors
 from workers.metrics import EngineMetrics, parse_metrics
-from workers.port import EngineAway, EngineBroke, EngineDown, EngineRefused
+from workers.port import EngineBroke, EngineDown, EngineRefused
 
 CONNECT_SECONDS = 2.0
 ANSWER_SECONDS = 120.0
@@ -81,14 +82,8 @@ class EngineClient:
     def _answer(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> httpx.Response:
         headers = {"authorization": f"Bearer {self.service_key}"}
         timeout = httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS)
-        try:
+        with transport_errors("engine", self.url):
             answer = _http().request(method, self.url + path, json=body, headers=headers, timeout=timeout)
-        except httpx.ConnectError as error:
-            raise EngineAway(f"no engine at {self.url}: {error}") from error
-        except httpx.TimeoutException as error:
-            raise EngineDown(f"the engine does not answer in time: {type(error).__name__}") from error
-        except httpx.TransportError as error:
-            raise EngineBroke(f"the engine broke off: {error}") from error
         _check(answer)
         return answer
 
@@ -101,15 +96,8 @@ def _http() -> httpx.Client:
 
 def _check(answer: httpx.Response) -> None:
     if answer.status_code in REFUSALS:
-        raise EngineRefused(f"{answer.status_code}: {_reason(answer)}")
+        raise EngineRefused(f"{answer.status_code}: {reason_of(answer)}")
     if answer.status_code == 500:
-        raise EngineBroke(f"500: {_reason(answer)}")
+        raise EngineBroke(f"500: {reason_of(answer)}")
     if answer.status_code != 200:
-        raise EngineDown(f"the engine answers {answer.status_code}: {_reason(answer)}")
-
-
-def _reason(answer: httpx.Response) -> str:
-    try:
-        return str(answer.json()["error"]["message"])[:500]
-    except (ValueError, KeyError, TypeError):
-        return answer.text[:500]
+        raise EngineDown(f"the engine answers {answer.status_code}: {reason_of(answer)}")

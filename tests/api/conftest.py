@@ -6,10 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import redis
-from django.conf import settings as django_settings
 from django.test import Client
-from facts import enqueue
 from facts.models import Event, Fact, FactHistory
 from pytest_django.live_server_helper import LiveServer
 from tenants.models import Tenant
@@ -78,16 +75,6 @@ def connect(transactional_db: None, live_server: LiveServer, mem0: Any) -> Itera
     yield make
     for client in clients:
         client.client.close()
-
-
-@pytest.fixture
-def broker(monkeypatch: pytest.MonkeyPatch) -> Iterator[redis.Redis]:
-    """Empty queues that no worker reads."""
-    monkeypatch.setattr(enqueue, "_paused_until", 0.0)
-    with redis.Redis.from_url(django_settings.REDIS_URL) as client:
-        client.flushdb()
-        yield client
-        client.flushdb()
 
 
 @pytest.fixture

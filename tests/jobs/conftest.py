@@ -1,3 +1,3 @@
-from tests.api.conftest import admin, broker, member, owner, stranger, tenant
+from tests.api.conftest import admin, member, owner, stranger, tenant
 
-__all__ = ["admin", "broker", "member", "owner", "stranger", "tenant"]
+__all__ = ["admin", "member", "owner", "stranger", "tenant"]

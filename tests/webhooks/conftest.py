@@ -3,21 +3,9 @@ from typing import Any
 
 import pytest
 import redis
-from django.conf import settings as django_settings
-from facts import enqueue
 
 from tests.factories import People, people_create
 from tests.webhooks.receiver import Receiver
-
-
-@pytest.fixture
-def broker(monkeypatch: pytest.MonkeyPatch) -> Iterator[redis.Redis]:
-    """Empty queues that no worker reads."""
-    monkeypatch.setattr(enqueue, "_paused_until", 0.0)
-    with redis.Redis.from_url(django_settings.REDIS_URL) as client:
-        client.flushdb()
-        yield client
-        client.flushdb()
 
 
 @pytest.fixture

@@ -4,8 +4,6 @@ from typing import Any
 
 import pytest
 import redis
-from django.conf import settings as django_settings
-from facts import enqueue
 
 from memory.store import BlobStore
 from tests.factories import People, people_create
@@ -28,16 +26,6 @@ def engine(settings: Any) -> Iterator[TroubledEngine]:
     with TroubledEngine() as engine:
         settings.ENV = settings.ENV.model_copy(update={"engine_url": engine.url})
         yield engine
-
-
-@pytest.fixture
-def broker(monkeypatch: pytest.MonkeyPatch) -> Iterator[redis.Redis]:
-    """Empty queues that no worker reads."""
-    monkeypatch.setattr(enqueue, "_paused_until", 0.0)
-    with redis.Redis.from_url(django_settings.REDIS_URL) as client:
-        client.flushdb()
-        yield client
-        client.flushdb()
 
 
 @pytest.fixture

@@ -159,9 +159,14 @@ def _record(tenant: Tenant, created: list[Fact], turns: list[Turn], listed: set[
     )
 
 
-def _checked_messages(messages: Sequence[Message]) -> list[_Said]:
+def check_count(messages: Sequence[Message]) -> None:
+    """Raises InvalidInputError when there are none, or too many for one call."""
     if not 0 < len(messages) <= MAX_MESSAGES:
         raise InvalidInputError("messages", f"messages must hold 1 to {MAX_MESSAGES} messages, not {len(messages)}")
+
+
+def _checked_messages(messages: Sequence[Message]) -> list[_Said]:
+    check_count(messages)
     return [_checked(message, f"messages[{i}]") for i, message in enumerate(messages)]
 
 

@@ -18,8 +18,9 @@ from facts.errors import InvalidInputError
 from facts.inputs import ExtractionWishes, Message
 from facts.models import Event, EventStatus, Extraction, Turn
 from facts.scopes import Scopes
-from facts.services.add import MAX_MESSAGES
+from facts.services.add import check_count
 from facts.services.change import event_record, owner_id
+from facts.services.events import event_finish
 from facts.text import check_future, check_metadata, clean_categories, clean_fact_text
 from facts.truth import says_something
 
@@ -45,8 +46,7 @@ def extraction_request(
 
     Raises InvalidInputError and stores nothing when any part cannot be stored.
     """
-    if not 0 < len(messages) <= MAX_MESSAGES:
-        raise InvalidInputError("messages", f"messages must hold 1 to {MAX_MESSAGES} messages, not {len(messages)}")
+    check_count(messages)
     said = [
         (message, clean_fact_text(message.content, field=f"messages[{i}].content"))
         for i, message in enumerate(messages)
@@ -119,8 +119,7 @@ def extraction_wait(*, extraction: Extraction, reason: str) -> None:
 def extraction_fail(*, extraction: Extraction, reason: str) -> None:
     """Its turns stay, so that `extraction_retry` can have it tried again."""
     with tenant_scope(extraction.tenant):
-        running = Event.objects.filter(pk=extraction.pk, status__in=OPEN)
-        running.update(status=EventStatus.FAILED, error=reason, completed_at=timezone.now())
+        event_finish(extraction.event, error=reason)
 
 
 def extraction_retry(*, tenant: Tenant, event: Event) -> Event:

@@ -21,8 +21,8 @@ from facts.services.change import (
     owner_touch,
     retire,
     supersede,
-    tell_webhooks,
 )
+from facts.services.events import event_finish
 from facts.text import text_hash
 from facts.truth import Relation, claim_key, compare
 
@@ -74,10 +74,7 @@ def facts_remember(
             _make_room(owner, extraction, texts, now=now)
             outcome = _decide(owner, extraction, found, vectors, judged or {}, now=now)
             _write(owner, outcome, actor=extraction.actor)
-        event.status, event.results, event.completed_at = EventStatus.SUCCEEDED, outcome.results, timezone.now()
-        event.error = ""
-        event.save(update_fields=["status", "results", "completed_at", "error"])
-        tell_webhooks(event)
+        event_finish(event, results=outcome.results)
         Extraction.objects.filter(pk=extraction.pk).update(
             prompt_tokens=prompt_tokens, output_tokens=output_tokens, updated_at=now
         )
