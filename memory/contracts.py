@@ -2,14 +2,16 @@
 
 import re
 from base64 import b64decode, b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from struct import Struct
 from typing import Any, Literal, NamedTuple, cast
 
 KEY = re.compile(r"[0-9a-f]{64}")
+KEY_BYTES = 32
 RECORD = Struct("<32s16sI")
 MAX_ITEMS = 4096
+MAX_HELD = 16384
 MAX_TOKENS = 1 << 24
 
 Tier = Literal["gpu", "host", "disk"]
@@ -90,7 +92,48 @@ class MoveParams:
         return {"op": "move", "keys": list(self.keys), "tier": self.tier}
 
 
-Params = InjectParams | EncodeParams | DropParams | PromoteParams | MoveParams
+@dataclass(frozen=True, slots=True)
+class MemoryLimit:
+    """Most bytes, on one rank, of a tenant's blobs in GPU and host memory; None: what every tenant's share is."""
+
+    tenant: str
+    gpu_bytes: int | None
+    host_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class LimitParams:
+    """All tenants that have limits of their own; those not named have none any more."""
+
+    limits: tuple[MemoryLimit, ...]
+
+    def to_params(self) -> dict[str, Any]:
+        return {"op": "limit", "limits": [asdict(limit) for limit in self.limits]}
+
+
+@dataclass(frozen=True, slots=True)
+class HeldParams:
+    """Which blobs lie in memory, the last used first, at most so many of each tier: `held` of the answer's params."""
+
+    most: int = MAX_HELD
+
+    def to_params(self) -> dict[str, Any]:
+        return {"op": "held", "most": self.most}
+
+
+Params = InjectParams | EncodeParams | DropParams | PromoteParams | MoveParams | LimitParams | HeldParams
+
+
+def pack_keys(keys: Iterable[str]) -> str:
+    return b64encode(b"".join(map(bytes.fromhex, keys))).decode()
+
+
+def unpack_keys(packed: str) -> list[str]:
+    """Raises ValueError."""
+    data = b64decode(packed, validate=True)
+    if len(data) % KEY_BYTES:
+        raise ValueError("keys")
+    return [data[start : start + KEY_BYTES].hex() for start in range(0, len(data), KEY_BYTES)]
 
 
 def pack_segments(segments: Sequence[Segment]) -> str:
@@ -129,14 +172,18 @@ def parse_params(raw: object) -> Params | None:
                 return PromoteParams(_tenant(raw), segments, _tier(raw, ("gpu", "host")))
             case "move":
                 return MoveParams(_keys(raw), _tier(raw, ("host", "disk")))
+            case "limit":
+                return LimitParams(tuple(map(_limit, _items(raw, "limits", least=0))))
+            case "held":
+                return HeldParams(min(_count(raw.get("most"), 1), MAX_HELD))
     except (ValueError, TypeError, AttributeError):
         return None
     return None
 
 
-def _items(raw: Mapping[str, Any], name: str) -> list[Any]:
+def _items(raw: Mapping[str, Any], name: str, *, least: int = 1) -> list[Any]:
     items = raw.get(name)
-    if not isinstance(items, list) or not 0 < len(items) <= MAX_ITEMS:
+    if not isinstance(items, list) or not least <= len(items) <= MAX_ITEMS:
         raise ValueError(name)
     return items
 
@@ -164,6 +211,13 @@ def _span(item: Any) -> Span:
     if span.start >= span.end:
         raise ValueError("span")
     return span
+
+
+def _limit(item: Any) -> MemoryLimit:
+    gpu, host = (item.get(name) for name in ("gpu_bytes", "host_bytes"))
+    if any(value is not None and (type(value) is not int or value < 0) for value in (gpu, host)):
+        raise ValueError("limit")
+    return MemoryLimit(_tenant(item), gpu, host)
 
 
 def _text(value: Any, pattern: re.Pattern[str]) -> str:

@@ -7,14 +7,19 @@ from pathlib import Path
 HEAD_BYTES = 1 << 20
 
 
-def model_fingerprint(model: str | Path, kv_cache_dtype: str = "auto", row_dtype: str = "auto") -> str:
-    """SHA-256 (hex, 32 characters) of config, tokenizer and weights of a model folder, and the dtypes KV has.
+def model_fingerprint(
+    model: str | Path, kv_cache_dtype: str = "auto", row_dtype: str = "auto", *, ranks: int = 1
+) -> str:
+    """SHA-256 (hex, 32 characters) of config, tokenizer and weights of a model folder, the dtypes KV has, and the
+    tensor-parallel `ranks` that keep a shard of it each: none can read the shards of another number.
 
     Weights are told apart by name, size, first and last MiB: a safetensors header and both ends of its data, without
     reading gigabytes. A model that is not a local folder is resolved through the Hugging Face cache.
     """
     folder = _local_folder(str(model))
     parts: list[object] = [kv_cache_dtype, *([] if row_dtype == "auto" else [row_dtype])]
+    if ranks > 1:
+        parts.append(["ranks", ranks])
     for name in ("config.json", "tokenizer.json", "tokenizer.model", "tokenizer_config.json", "chat_template.jinja"):
         path = folder / name
         if path.exists():

@@ -17,11 +17,14 @@ class ServedModel:
 
 
 def load_served_model(
-    folder: Path, *, kv_cache_dtype: str, row_dtype: str, chat_template: str | None = None
+    folder: Path, *, kv_cache_dtype: str, row_dtype: str, ranks: int, chat_template: str | None = None
 ) -> ServedModel:
-    """`chat_template`: a Jinja template in place of the model's own. Raises TemplateUnsupported, OSError."""
+    """`ranks`: those of tensor parallelism. `chat_template`: a Jinja template in place of the model's own.
+
+    Raises TemplateUnsupported, OSError.
+    """
     from transformers import AutoTokenizer
 
     template = ChatTemplate(AutoTokenizer.from_pretrained(str(folder)), chat_template)
-    blob_fingerprint = model_fingerprint(folder, kv_cache_dtype, row_dtype)
+    blob_fingerprint = model_fingerprint(folder, kv_cache_dtype, row_dtype, ranks=ranks)
     return ServedModel(template, blob_fingerprint, encoding_fingerprint(blob_fingerprint, template.header))

@@ -8,6 +8,7 @@ from memory.prompt.compose import (
     encode_prompt,
     header_prompt,
 )
+from memory.prompt.pieces import Piece, PieceKind
 from memory.prompt.template import ChatTemplate, TemplateUnsupported
 from memory.prompt.tokens import TokenSpan
 
@@ -17,6 +18,8 @@ __all__ = [
     "ChatTemplate",
     "ComposedPrompt",
     "EncodePrompt",
+    "Piece",
+    "PieceKind",
     "TemplateUnsupported",
     "TokenSpan",
     "compose_prompt",

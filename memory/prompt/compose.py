@@ -8,7 +8,8 @@ from itertools import accumulate
 from typing import Any
 
 from memory.prompt.block import CLOSING_LINE, memory_block
-from memory.prompt.messages import Message, last_user_text
+from memory.prompt.messages import Message, last_user_index, last_user_text, split_system
+from memory.prompt.pieces import Piece, cut_prompt
 from memory.prompt.template import ChatTemplate
 from memory.prompt.tokens import TokenizedText, TokenSpan, tokenize
 
@@ -31,7 +32,7 @@ class ComposedPrompt:
     _text: str
     _template: ChatTemplate
     _lines: Sequence[str]
-    _question: str
+    _chat: Sequence[Message]
 
     @property
     def header(self) -> TokenSpan:
@@ -43,7 +44,24 @@ class ComposedPrompt:
 
     @property
     def question_start(self) -> int:
-        return self._tokens.boundary(max(0, self._text.rfind(self._question)))
+        return self._tokens.boundary(max(0, self._text.rfind(last_user_text(self._chat))))
+
+    @property
+    def pieces(self) -> list[Piece]:
+        """The whole prompt, part by part; all in one where it does not begin with the memory that it has."""
+        block = [self._template.header, *self._lines, CLOSING_LINE] if self.begins_with_memory else []
+        if self._lines and not block:
+            return [Piece("template", self._text, len(self.token_ids))]
+        texts, rest = split_system(self._chat, knows_developer=self._template.knows_developer)
+        cuts = cut_prompt(
+            self._text,
+            block=block,
+            instructions=texts,
+            question=last_user_text(self._chat),
+            has_history=bool(last_user_index(rest)),
+        )
+        spans = self._tokens.spans([0, *accumulate(len(text) for _, text in cuts)])
+        return [Piece(kind, text, len(span)) for (kind, text), span in zip(cuts, spans, strict=True)]
 
     @cached_property
     def _spans(self) -> tuple[TokenSpan, ...]:
@@ -86,7 +104,7 @@ def compose_prompt(
         _text=text,
         _template=template,
         _lines=tuple(lines),
-        _question=last_user_text(messages),
+        _chat=messages,
     )
 
 

@@ -27,10 +27,15 @@ def _part_text(part: object) -> str | None:
     return None
 
 
-def last_user_text(messages: Iterable[Mapping[str, Any]]) -> str:
+def last_user_index(messages: Sequence[Mapping[str, Any]]) -> int | None:
+    """Of the message that asks; None without one."""
+    return next((i for i in reversed(range(len(messages))) if messages[i].get("role") == "user"), None)
+
+
+def last_user_text(messages: Sequence[Mapping[str, Any]]) -> str:
     """What is asked: the text of the last user message, "" without one."""
-    users = [message for message in messages if message.get("role") == "user"]
-    return (content_text(users[-1].get("content")) or "") if users else ""
+    index = last_user_index(messages)
+    return "" if index is None else content_text(messages[index].get("content")) or ""
 
 
 def is_text_only(messages: Iterable[Mapping[str, Any]]) -> bool:

@@ -6,7 +6,7 @@ from datetime import date
 from functools import cached_property
 from typing import Any, Literal
 
-from memory.prompt.block import CLOSING_LINE, MEMORY_HEADER
+from memory.prompt.block import CLOSING_LINE, MEMORY_HEADER, later_block
 from memory.prompt.dates import ARGUMENT, DatePin, probe_date
 from memory.prompt.ids import TokenIds, token_ids_of
 from memory.prompt.messages import Message, content_text, split_system
@@ -85,6 +85,10 @@ class ChatTemplate:
         if not rest or rest[0].get("role") != "user":
             return [{"role": "user", "content": "\n\n".join(parts)}, *rest]
         return [self._with_text(rest[0], parts), *rest[1:]]
+
+    def join(self, message: Message, lines: Sequence[str]) -> Message:
+        """A message of the conversation with facts before its text."""
+        return self._with_text(message, [later_block(lines)])
 
     def render(self, messages: Sequence[Message], **template_kwargs: Any) -> str:
         """The prompt's text. Keywords are the template's (`tools`, `add_generation_prompt`, …)."""

@@ -8,9 +8,11 @@ import faiss
 import numpy as np
 from numpy.typing import NDArray
 
+_inner_products: Any = faiss.fvec_inner_products_ny  # type: ignore[attr-defined]  # the stubs lack it
+
 
 class VectorIndex:
-    """Vectors of `dim` floats under ids from 0 to 2**63 - 1, searched by inner product (the cosine of unit vectors).
+    """Vectors of `dim` floats under ids from 0 to 2**63 - 1, ranked by inner product (the cosine of unit vectors).
 
     Any thread may call.
     """
@@ -18,7 +20,8 @@ class VectorIndex:
     def __init__(self, dim: int) -> None:
         self.dim = dim
         # Any: the stubs of faiss describe its C++ calls, which its Python layer widens to arrays.
-        self._index: Any = faiss.IndexIDMap2(faiss.IndexFlatIP(dim))
+        self._flat: Any = faiss.IndexFlatIP(dim)
+        self._index: Any = faiss.IndexIDMap2(self._flat)
         self._lock = Lock()
 
     def __len__(self) -> int:
@@ -44,22 +47,26 @@ class VectorIndex:
         with self._lock:
             self._index.remove_ids(np.array(ids, dtype=np.int64))
 
-    def search(
-        self, vector: NDArray[np.float32], k: int, allowed: Sequence[int] | None = None
-    ) -> list[tuple[int, float]]:
-        """The k best (id, score), best first, among `allowed` (None: all); fewer only when fewer are there."""
+    def rank(
+        self, vector: NDArray[np.float32], allowed: Sequence[int] | None = None
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """All ids among `allowed` (None: all there are), best first, and their scores. Of equals the first put in.
+
+        On the calling thread alone: on busy cores threads cost more than so small a product.
+        """
+        query = self._checked(vector)
+        with self._lock:
+            ids: NDArray[np.int64] = faiss.vector_to_array(self._index.id_map)
+            scores = np.empty(len(ids), dtype=np.float32)
+            out, rows = faiss.swig_ptr(scores), self._flat.get_xb()
+            _inner_products(out, faiss.swig_ptr(query), rows, self.dim, len(ids))
+        if allowed is not None:
+            kept = np.isin(ids, np.array(allowed, dtype=np.int64))
+            ids, scores = ids[kept], scores[kept]
+        order = np.argsort(-scores, kind="stable")
+        return ids[order], scores[order]
+
+    def _checked(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
         if vector.shape != (self.dim,):
             raise ValueError(f"a vector of shape {(self.dim,)} expected, got {vector.shape}")
-        query = np.ascontiguousarray(vector[None], dtype=np.float32)
-        with self._lock:
-            k = min(k, len(self) if allowed is None else len(allowed), len(self))
-            if k <= 0:
-                return []
-            scores, ids = self._index.search(query, k, params=None if allowed is None else _only(allowed))
-        return [(int(id_), float(score)) for id_, score in zip(ids[0], scores[0], strict=True) if id_ >= 0]
-
-
-def _only(ids: Sequence[int]) -> faiss.SearchParameters:
-    search_parameters: Any = faiss.SearchParameters
-    parameters: faiss.SearchParameters = search_parameters(sel=faiss.IDSelectorBatch(np.array(ids, dtype=np.int64)))
-    return parameters
+        return np.ascontiguousarray(vector, dtype=np.float32)

@@ -6,9 +6,9 @@ so every filling has a number of its own, and rows that are being filled are giv
 
 import time
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import count, islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,9 +57,10 @@ class Tenant:
 
 
 class TierBooks:
-    """`capacity` rows, at most `tenant_share` of them one tenant's. The least recently used leaves first, pinned never.
+    """`capacity` rows, at most `tenant_share` of them one tenant's, or fewer where it has a limit of its own.
 
-    A tenant over its share makes room among its own blobs, so that it cannot push others out.
+    The least recently used leaves first, pinned never. A tenant that has all it may have makes room among its own
+    blobs, so that it cannot push others out.
     """
 
     def __init__(self, capacity: int, tenant_share: float = 1.0) -> None:
@@ -68,6 +69,7 @@ class TierBooks:
             raise ValueError(f"a tenant's share must lie between 0 and 1, not {tenant_share}")
         self.capacity = capacity
         self.tenant_rows = int(capacity * tenant_share)
+        self._limits: dict[str, int] = {}
         self._has_shares = tenant_share < 1
         self.counts = TierCounts()
         self._free = np.arange(capacity, dtype=np.int32)
@@ -87,9 +89,34 @@ class TierBooks:
         """Whether rows are reserved whose report is still to come."""
         return bool(self._filling)
 
+    @property
+    def must_erase(self) -> bool:
+        """Whether rows wait to be overwritten."""
+        return bool(self._erase)
+
     def tenants(self) -> dict[str, int]:
         """Rows by tenant."""
         return {name: tenant.rows for name, tenant in self._tenants.items()}
+
+    @property
+    def blobs(self) -> int:
+        """Those that are filled or being filled."""
+        return len(self._entries)
+
+    def keys(self, most: int) -> list[str]:
+        """Of the blobs that are filled, the last used first."""
+        ready = (key for key, entry in reversed(self._entries.items()) if entry.is_ready)
+        return list(islice(ready, most))
+
+    def limit(self, rows: Mapping[str, int]) -> None:
+        """The limits of all tenants that have one. What exceeds one leaves at once, or once it is no longer pinned."""
+        self._limits = {tenant: min(most, self.tenant_rows) for tenant, most in rows.items()}
+        if self._limits and not self._has_shares:
+            self._has_shares = True
+            for key, entry in self._entries.items():  # until now no tenant's own order was kept
+                self._tenants[entry.tenant].used.move_to_end(key)
+        for tenant in self._limits:
+            self._shrink(tenant)
 
     def get(self, key: str) -> Entry | None:
         """The blob, if it is filled."""
@@ -118,7 +145,7 @@ class TierBooks:
 
         Takes the place of an entry of the same key.
         """
-        if tokens > self.tenant_rows:
+        if tokens > self._most(tenant):
             return None
         self.drop(key)
         if not self._make_room(tenant, tokens):
@@ -210,9 +237,19 @@ class TierBooks:
             _require(same, f"blobs of tenant {name} differ")
             _require(tenant.rows <= self.tenant_rows, f"tenant {name} is over its share")
 
+    def _most(self, tenant: str) -> int:
+        return self._limits.get(tenant, self.tenant_rows)
+
+    def _shrink(self, tenant: str) -> None:
+        """As far as blobs in use allow; the rest leaves when the tenant's next blob comes."""
+        books = self._tenants.get(tenant)
+        for key in list(books.used) if books else ():
+            if books and books.rows > self._most(tenant):
+                self._evict([key], 1)
+
     def _make_room(self, tenant: str, tokens: int) -> bool:
         books = self._tenants.get(tenant)
-        excess = (books.rows if books else 0) + tokens - self.tenant_rows
+        excess = (books.rows if books else 0) + tokens - self._most(tenant)
         if self._has_shares and books and excess > 0 and not self._evict(books.used, excess):
             return False
         missing = tokens - self._free_count

@@ -9,13 +9,18 @@ from hypothesis import strategies as st
 from memory.contracts import (
     DropParams,
     EncodeParams,
+    HeldParams,
     InjectParams,
+    LimitParams,
+    MemoryLimit,
     MoveParams,
     PromoteParams,
     Segment,
     Span,
+    pack_keys,
     pack_segments,
     parse_params,
+    unpack_keys,
 )
 
 KEY, DIGEST = "a" * 64, "b" * 32
@@ -30,6 +35,9 @@ PACKED = pack_segments([Segment(KEY, 3, DIGEST)])
         DropParams((KEY,)),
         PromoteParams("tenant", (Segment(KEY, 3, DIGEST),), "host"),
         MoveParams((KEY,), "disk"),
+        LimitParams((MemoryLimit("tenant", 1 << 40, None), MemoryLimit("other", None, 0))),
+        LimitParams(()),
+        HeldParams(5),
     ],
     ids=lambda params: type(params).__name__,
 )
@@ -58,10 +66,18 @@ def test_params_survive_the_wire(params: Any) -> None:
         {"op": "inject", "tenant": "t", "segments": pack_segments([Segment(KEY, 1, DIGEST)] * 5000)},
         {"op": "promote", "tenant": "t", "segments": PACKED, "tier": "disk"},
         {"op": "move", "keys": [KEY], "tier": "gpu"},
+        {"op": "limit"},
+        {"op": "limit", "limits": [None]},
+        {"op": "limit", "limits": [{"tenant": "t", "gpu_bytes": -1, "host_bytes": None}]},
+        {"op": "limit", "limits": [{"tenant": "t", "gpu_bytes": None, "host_bytes": True}]},
+        {"op": "limit", "limits": [{"tenant": 7, "gpu_bytes": 1, "host_bytes": 1}]},
         {"op": "move", "keys": [KEY], "tier": ["host"]},
         {"op": "move", "keys": ["../../etc/passwd"], "tier": "host"},
         {"op": "encode", "tenant": "t", "spans": [{"key": KEY, "start": 3, "end": 3}]},
         {"op": "encode", "tenant": "t", "spans": [{"key": KEY, "start": -1, "end": 3}]},
+        {"op": "held"},
+        {"op": "held", "most": 0},
+        {"op": "held", "most": True},
         {"op": "drop", "keys": [None]},
         {"op": "drop", "keys": KEY},
     ],
@@ -81,3 +97,10 @@ json_values = st.recursive(
 def test_parsing_never_raises(value: Any, op: str) -> None:
     parse_params(value)
     parse_params({"op": op, "tenant": "t", "segments": value, "spans": value, "keys": value, "tier": value})
+
+
+def test_keys_survive_the_wire() -> None:
+    assert unpack_keys(pack_keys([KEY, "0" * 64])) == [KEY, "0" * 64]
+    assert unpack_keys(pack_keys([])) == []
+    with pytest.raises(ValueError, match="keys"):
+        unpack_keys("AAAA")

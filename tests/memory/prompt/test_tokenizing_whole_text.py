@@ -4,7 +4,7 @@ from functools import lru_cache
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
@@ -59,7 +59,6 @@ PIECES = st.one_of(
 )
 
 
-@settings(deadline=None)  # the first example loads both
 @given(parts=st.lists(PIECES, max_size=12))
 @pytest.mark.parametrize("name", TOKENIZERS)
 def test_ids_of_any_text_are_those_of_the_tokenizer_itself(name: str, parts: list[str]) -> None:

@@ -21,11 +21,9 @@ def unit_vectors(count: int, seed: int) -> Vectors:
     return unit
 
 
-@given(
-    steps=STEPS, k=st.integers(0, 40), allowed=st.none() | st.lists(IDS, max_size=20), seed=st.integers(0, 2**32 - 1)
-)
-def test_search_equals_brute_force(
-    steps: list[tuple[str, list[int]]], k: int, allowed: list[int] | None, seed: int
+@given(steps=STEPS, allowed=st.none() | st.lists(IDS, max_size=20), seed=st.integers(0, 2**32 - 1))
+def test_the_ranking_equals_brute_force(
+    steps: list[tuple[str, list[int]]], allowed: list[int] | None, seed: int
 ) -> None:
     index, stored = VectorIndex(DIM), dict[int, Vectors]()
     for number, (step, ids) in enumerate(steps):
@@ -38,39 +36,38 @@ def test_search_equals_brute_force(
             stored = {id_: vector for id_, vector in stored.items() if id_ not in ids}
     query = unit_vectors(1, seed)[0]
     candidates = stored if allowed is None else stored.keys() & set(allowed)
-    expected = sorted(((float(stored[id_] @ query), id_) for id_ in candidates), reverse=True)[:k]
+    expected = sorted((float(stored[id_] @ query) for id_ in candidates), reverse=True)
 
-    found = index.search(query, k, allowed)
+    ranked, scores = index.rank(query, allowed)
 
     assert len(index) == len(stored)
-    assert len({id_ for id_, _ in found}) == len(found)
-    assert all(id_ in candidates for id_, _ in found)
-    np.testing.assert_allclose([score for _, score in found], [score for score, _ in expected], atol=1e-5)
-    np.testing.assert_allclose([stored[id_] @ query for id_, _ in found], [score for _, score in found], atol=1e-5)
+    assert sorted(ranked.tolist()) == sorted(candidates)
+    np.testing.assert_allclose(scores.tolist(), expected, atol=1e-5)
+    np.testing.assert_allclose([stored[id_] @ query for id_ in ranked.tolist()], scores.tolist(), atol=1e-5)
+    assert all(scores[:-1] >= scores[1:])
 
 
 def test_an_upsert_replaces_the_vector() -> None:
     index, (first, second) = VectorIndex(DIM), np.eye(DIM, dtype=np.float32)[:2]
     index.upsert([7], first[None])
     index.upsert([7], second[None])
-    assert index.search(second, 5) == [(7, 1.0)]
+    ids, scores = index.rank(second)
+    assert (ids.tolist(), scores.tolist()) == ([7], [1.0])
 
 
-def test_the_full_k_comes_from_a_narrow_allowed_set() -> None:
-    index = VectorIndex(DIM)
-    index.upsert(range(1000), unit_vectors(1000, seed=1))
-    found = index.search(unit_vectors(1, seed=2)[0], 10, allowed=range(0, 1000, 90))
-    assert len(found) == 10
-    assert all(id_ % 90 == 0 for id_, _ in found)
+def test_of_equals_the_first_put_in_stands_first() -> None:
+    index, (vector, other) = VectorIndex(DIM), np.eye(DIM, dtype=np.float32)[:2]
+    index.upsert([9, 3, 7, 1], np.stack([vector, other, vector, vector]))
+    assert index.rank(vector)[0].tolist() == [9, 7, 1, 3]
 
 
 def test_nobody_allowed_finds_nothing() -> None:
     index = VectorIndex(DIM)
     index.upsert([1], unit_vectors(1, seed=1))
-    assert index.search(unit_vectors(1, seed=1)[0], 5, allowed=[]) == []
+    assert len(index.rank(unit_vectors(1, seed=1)[0], allowed=[])[0]) == 0
 
 
-def test_negative_ids_are_refused_since_a_search_could_not_tell_them_from_no_result() -> None:
+def test_negative_ids_are_refused() -> None:
     index = VectorIndex(DIM)
     with pytest.raises(ValueError, match="got -1"):
         index.upsert([3, -1], unit_vectors(2, seed=1))
@@ -83,5 +80,5 @@ def test_vectors_of_another_size_are_refused_and_change_nothing() -> None:
     with pytest.raises(ValueError, match=r"\(1, 8\) expected, got \(1, 9\)"):
         index.upsert([1], np.zeros((1, DIM + 1), dtype=np.float32))
     with pytest.raises(ValueError, match=r"\(8,\) expected"):
-        index.search(np.zeros(DIM + 1, dtype=np.float32), 5)
-    assert index.search(unit_vectors(1, seed=1)[0], 5)[0][0] == 1
+        index.rank(np.zeros(DIM + 1, dtype=np.float32))
+    assert index.rank(unit_vectors(1, seed=1)[0])[0].tolist() == [1]

@@ -61,6 +61,42 @@ def test_a_tenant_over_its_share_makes_room_among_its_own() -> None:
     assert put(books, "c", 13) is None
 
 
+def test_a_tenant_with_a_limit_has_what_exceeds_it_leave_the_oldest_first() -> None:
+    books = TierBooks(CAPACITY)
+    put(books, "other", 4, tenant="other")
+    oldest, newer = put(books, "a", 5), put(books, "b", 5)
+    assert oldest is not None
+    assert newer is not None
+    books.touch([oldest])
+    books.limit({"t": 7})
+    assert [books.get(key) is not None for key in ("other", "a", "b")] == [True, True, False]
+    put(books, "c", 3)
+    assert [books.get(key) is not None for key in ("other", "a", "c")] == [True, False, True]
+    assert put(books, "d", 8) is None
+    books.limit({})
+    assert put(books, "d", 8) is not None
+    books.check_integrity()
+
+
+def test_what_is_in_use_beyond_a_new_limit_leaves_when_the_next_blob_comes() -> None:
+    books = TierBooks(CAPACITY)
+    pinned = put(books, "a", 10)
+    assert pinned is not None
+    books.pin(pinned)
+    books.limit({"t": 6})
+    assert books.get("a") is pinned
+    books.unpin(pinned)
+    assert put(books, "b", 2) is not None
+    assert books.tenants() == {"t": 2}
+
+
+def test_a_limit_of_nothing_keeps_nothing() -> None:
+    books = TierBooks(CAPACITY)
+    put(books, "a", 1)
+    books.limit({"t": 0})
+    assert (books.used_rows, put(books, "b", 1)) == (0, None)
+
+
 def test_a_lost_blob_is_not_asked_for_until_it_is_encoded_again() -> None:
     books = TierBooks(CAPACITY)
     entry = books.reserve("a", tenant="t", tokens=1, digest="d")
@@ -138,6 +174,10 @@ class BooksAndArena(RuleBasedStateMachine):
     @rule(key=KEYS, erase=st.booleans())
     def drops(self, key: str, erase: bool) -> None:
         self.books.drop(key, erase=erase)
+
+    @rule(limits=st.dictionaries(st.sampled_from("xy"), st.integers(0, CAPACITY)))
+    def limits(self, limits: dict[str, int]) -> None:
+        self.books.limit(limits)
 
     @rule(key=KEYS)
     def pins(self, key: str) -> None:
