@@ -30,17 +30,23 @@ class KeyHolder:
         return f"key:{self.api_key.prefix}"
 
 
+def key_holder(authorization: str) -> KeyHolder | None:
+    """Who sends this header; None without one. Raises AuthenticationFailed."""
+    parts = authorization.split()
+    if not parts:
+        return None
+    if len(parts) != 2 or parts[0].lower() not in SCHEMES:
+        raise AuthenticationFailed(f"The Authorization header cannot be read. {HOW}")
+    api_key = api_key_authenticate(raw=parts[1])
+    if api_key is None:
+        raise AuthenticationFailed("The API key is unknown, expired or revoked. Use a valid key.")
+    return KeyHolder(api_key)
+
+
 class ApiKeyAuthentication(BaseAuthentication):
     def authenticate(self, request: Request) -> tuple[KeyHolder, ApiKey] | None:
-        parts = get_authorization_header(request).decode("latin-1").split()
-        if not parts:
-            return None
-        if len(parts) != 2 or parts[0].lower() not in SCHEMES:
-            raise AuthenticationFailed(f"The Authorization header cannot be read. {HOW}")
-        api_key = api_key_authenticate(raw=parts[1])
-        if api_key is None:
-            raise AuthenticationFailed("The API key is unknown, expired or revoked. Use a valid key.")
-        return KeyHolder(api_key), api_key
+        holder = key_holder(get_authorization_header(request).decode("latin-1"))
+        return (holder, holder.api_key) if holder else None
 
     def authenticate_header(self, request: Request) -> str:
         """Named so that a missing key is 401 with `WWW-Authenticate`, not 403."""

@@ -5,7 +5,13 @@ from typing import Any
 
 from django.core.exceptions import RequestDataTooBig
 from django.db import InterfaceError, OperationalError
-from facts.errors import FactDuplicateError, FactGoneError, FactUnknownError, InvalidInputError
+from facts.errors import (
+    FactDuplicateError,
+    FactGoneError,
+    FactUnknownError,
+    InvalidInputError,
+    QuotaExceededError,
+)
 from rest_framework import status
 from rest_framework.exceptions import APIException, NotFound, ValidationError
 from rest_framework.response import Response
@@ -30,6 +36,13 @@ class Conflict(APIException):
     default_code = "conflict"
 
 
+class QuotaExceeded(APIException):
+    """The status that Mem0's clients read as a quota that is used up."""
+
+    status_code = status.HTTP_413_REQUEST_ENTITY_TOO_LARGE
+    default_code = "quota_exceeded"
+
+
 def exception_handler(error: Exception, context: dict[str, Any]) -> Response | None:
     return drf_exception_handler(_as_api_error(error), context)
 
@@ -38,6 +51,8 @@ def _as_api_error(error: Exception) -> Exception:
     match error:
         case FactDuplicateError():
             return Conflict(error.message)
+        case QuotaExceededError():
+            return QuotaExceeded(error.message)
         case InvalidInputError():
             return ValidationError({error.field: [error.message]})
         case FactUnknownError() | NoSuchMemberError():

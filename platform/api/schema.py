@@ -23,7 +23,7 @@ KEY_ERRORS = {
     403: "The key lacks the scope",
     409: "It contradicts what is there",
     411: "The length is missing",
-    413: "The body is too large",
+    413: "The body is too large, or the project's quota of memories is used up",
     415: "The body is not JSON",
     422: "It cannot be done",
     429: "Too many calls; `Retry-After` says how many seconds to wait",

@@ -6,7 +6,7 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
 from api.views.batch import BatchView
 from api.views.entities import EntitiesView, EntityView
 from api.views.events import EventRetryView, EventsView, EventView
-from api.views.feedback import FeedbackView, SummaryView
+from api.views.feedback import FeedbackView
 from api.views.health import LiveView, ReadyView
 from api.views.keys import AuditView, KeysView, KeyView, UsageView
 from api.views.memories import AddView, MemoriesView
@@ -16,6 +16,7 @@ from api.views.ping import PingView
 from api.views.profiles import ProfileJobsView, ProfileJobView, ProfileSettingsView, ProfileView
 from api.views.project import MembersView, ProjectsView, ProjectView
 from api.views.search import SearchView
+from api.views.summary import SummaryView
 from api.views.transfers import DownloadView, ExportGetView, ExportsView, ExportView, ImportsView, ImportView
 from api.views.unknown import UnknownPathView
 from api.views.webhooks import DeliveriesView, WebhooksView, WebhookView

@@ -78,12 +78,12 @@ def blobs_fit_in_memory(env: Environment) -> Iterable[CheckMessage]:
 
 
 def extractor_is_named_whole(env: Environment) -> Iterable[CheckMessage]:
-    names = f"{variable('extractor_url')} and {variable('extractor_model')}"
-    if bool(env.extractor_url) != bool(env.extractor_model):
-        yield Error(f"{names} go together: set both, or none to have the engine find facts", id="inferscale.E007")
-    elif env.extractor_key and not env.extractor_url:
-        hint = f"Set {names}, or take the key away: the engine needs none."
-        yield Error(f"{variable('extractor_key')} is the key of no API", hint=hint, id="inferscale.E007")
+    instead = "none to have the engine find facts"
+    yield from _api_is_named_whole(env, "extractor", instead=instead, keyless=": the engine needs none", id="E007")
+
+
+def reranker_is_named_whole(env: Environment) -> Iterable[CheckMessage]:
+    yield from _api_is_named_whole(env, "rerank", instead="none for no reranker", keyless="", id="E008")
 
 
 CHECKS: tuple[Check, ...] = (
@@ -93,6 +93,7 @@ CHECKS: tuple[Check, ...] = (
     debug_names_its_hosts,
     model_folders_exist,
     extractor_is_named_whole,
+    reranker_is_named_whole,
     variables_are_known,
     machines_share_the_secret,
     blobs_fit_in_memory,
@@ -102,6 +103,17 @@ CHECKS: tuple[Check, ...] = (
 @register
 def check_settings(**_: Any) -> list[CheckMessage]:
     return [message for check in CHECKS for message in check(settings.ENV)]
+
+
+def _api_is_named_whole(env: Environment, api: str, *, instead: str, keyless: str, id: str) -> Iterable[CheckMessage]:
+    """URL and model of an API of others go together, and a key goes with them."""
+    names = f"{variable(f'{api}_url')} and {variable(f'{api}_model')}"
+    url, model, key = (getattr(env, f"{api}_{part}") for part in ("url", "model", "key"))
+    if bool(url) != bool(model):
+        yield Error(f"{names} go together: set both, or {instead}", id=f"inferscale.{id}")
+    elif key and not url:
+        hint = f"Set {names}, or take the key away{keyless}."
+        yield Error(f"{variable(f'{api}_key')} is the key of no API", hint=hint, id=f"inferscale.{id}")
 
 
 def _why_not_writable(folder: Path) -> str:

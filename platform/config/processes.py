@@ -9,16 +9,20 @@ from config.env import ROOT, Environment, variable
 from config.probes import answers, has_checked_itself, log_has, port_is_free
 from config.supervisor import Child, ChildError, Supervisor
 
-ENCODE = "encode"
+ENCODE, DELIVER = "encode", "deliver"
 QUEUES = ("tiering", "extract", "default")
 LOCAL_PASSES = 4  # in the local engine at a time: some wait for disk and database while others compute
+DELIVERIES = 4  # at a time: they wait for the receivers
 DJANGO = {"DJANGO_SETTINGS_MODULE": "config.settings"}
 
 
 def web(env: Environment) -> Child:
     where = ("--host", env.web_host, "--port", str(env.web_port))
-    command = (sys.executable, "-m", "uvicorn", "config.asgi:application", *where, "--log-level", "info")
-    return Child("web", command, answers(f"{web_url(env)}/health/live"), 60, DJANGO)
+    how = ("--log-level", "info", "--no-access-log")  # our own line a request has the request's id
+    command = (sys.executable, "-m", "uvicorn", "config.asgi:application", *where, *how)
+    return Child(
+        "web", command, answers(f"{web_url(env)}/health/live"), 60, {"DJANGO_SETTINGS_MODULE": "config.web_settings"}
+    )
 
 
 def worker(env: Environment, supervisor: Supervisor) -> Child:
@@ -35,9 +39,17 @@ def encoder(env: Environment, supervisor: Supervisor) -> Child:
     return replace(child, environment={**child.environment, **devices})
 
 
+def deliverer(supervisor: Supervisor) -> Child:
+    """The worker that waits for receivers of webhooks, so that no other work does. The port is the first worker's."""
+    threads = ("--pool", "threads")  # a process each would take 250 MB to wait
+    child = _celery("deliverer", (DELIVER,), DELIVERIES, supervisor, *threads, ready_seconds=120)
+    return replace(child, environment={**child.environment, variable("worker_port"): "0"})
+
+
 def workers(env: Environment, supervisor: Supervisor) -> list[Child]:
     """All that run tasks."""
-    return [worker(env, supervisor), *([encoder(env, supervisor)] if env.encoder == "local" else [])]
+    encoders = [encoder(env, supervisor)] if env.encoder == "local" else []
+    return [worker(env, supervisor), deliverer(supervisor), *encoders]
 
 
 def _celery(

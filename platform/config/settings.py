@@ -1,13 +1,19 @@
 """Django settings. Values come from `config.env`, which reads the environment once."""
 
+from datetime import timedelta
+
 import dj_database_url
 
 from config.env import ROOT, read_environment
+from config.logs import logging_config
 
 ENV = read_environment()
+ENV.lend_to_store_client()
 
 SECRET_KEY = ENV.derived_secret("django")
+SECRET_KEY_FALLBACKS = ENV.derived_secrets_before("django")
 ENGINE_SERVICE_KEY = ENV.derived_secret("service-key")
+ENGINE_SERVICE_KEYS_BEFORE = ENV.derived_secrets_before("service-key")
 SALT_SECRET = ENV.derived_secret("cache-salt")
 DEBUG = ENV.debug
 ALLOWED_HOSTS = ENV.allowed_hosts
@@ -29,6 +35,8 @@ INSTALLED_APPS = [
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",
+    "django_htmx",
+    "axes",
     "tenants",
     "webhooks",
     "facts",
@@ -36,6 +44,7 @@ INSTALLED_APPS = [
     "usage",
     "api",
     "inference",
+    "frontend",
 ]
 
 MIDDLEWARE = [
@@ -48,6 +57,8 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "axes.middleware.AxesMiddleware",
 ]
 
 ROOT_URLCONF = "config.urls"
@@ -66,9 +77,27 @@ TEMPLATES = [
     }
 ]
 
-DATABASES = {"default": {**dj_database_url.parse(DATABASE_URL), "CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}}
+DATABASE = dj_database_url.parse(DATABASE_URL)
+PASSWORD = {"PASSWORD": DATABASE["PASSWORD"] or ENV.database_password}
+DATABASES = {"default": {**DATABASE, **PASSWORD, "CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTH_PASSWORD_VALIDATORS = [{"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"}]
+
+PASSWORD_BACKEND = "django.contrib.auth.backends.ModelBackend"
+AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", PASSWORD_BACKEND]
+# Failed log-ins, of an account from anywhere and from an address for any account.
+AXES_FAILURE_LIMIT = 10
+AXES_LOCKOUT_PARAMETERS = ["username", "ip_address"]
+AXES_COOLOFF_TIME = timedelta(minutes=15)
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False  # or whoever goes on trying keeps the account's owner out
+AXES_RESET_ON_SUCCESS = True
+AXES_LOCKOUT_CALLABLE = "frontend.views.entry.locked_out"
+AXES_ENABLE_ACCESS_FAILURE_LOG = True
+AXES_ENABLE_ADMIN = False  # tenants.admin has them
+AXES_SENSITIVE_PARAMETERS = ["csrfmiddlewaretoken", "code"]
+AXES_VERBOSE = False
+
+LOGIN_URL = "dashboard:login"
 
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
@@ -95,15 +124,6 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
 }
 
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "loggers": {
-        name: {"handlers": ["stderr"], "level": ENV.log_level, "propagate": False}
-        for name in ("config", "tenants", "webhooks", "facts", "jobs", "usage", "api", "memory", "inference", "workers")
-    },
-}
+LOGGING = logging_config(level=ENV.log_level, form=ENV.log_format)
 
 __all__ = ["ROOT"]

@@ -64,7 +64,7 @@ class Supervisor:
                 stderr=subprocess.STDOUT,
                 env={**os.environ, "PYTHONUNBUFFERED": "1", **child.environment},
                 start_new_session=True,
-                preexec_fn=_end_with_parent,
+                preexec_fn=end_with_parent,
             )
         self._running[child.name] = (child, process)
 
@@ -137,7 +137,7 @@ def _status(code: int) -> str:
     return f"status {code}" if code >= 0 else signal.Signals(-code).name
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
     """So that even a killed supervisor leaves nothing running. Linux only; elsewhere its exit paths must do."""
     if _libc is not None:
         _libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)

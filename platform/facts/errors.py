@@ -17,6 +17,14 @@ class FactDuplicateError(InvalidInputError):
     """An update would make a second fact with the same text in the same scopes."""
 
 
+class QuotaExceededError(InvalidInputError):
+    """The tenant has as many facts as its quota allows."""
+
+    def __init__(self, limit: int) -> None:
+        message = f"The quota of {limit} memories is used up. Delete some, or ask the platform's operators for more."
+        super().__init__("quota", message)
+
+
 class FactUnknownError(LookupError):
     """`fact_ids` name no fact of the tenant, or none that is still there."""
 

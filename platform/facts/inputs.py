@@ -104,11 +104,15 @@ class MadeBlob:
 
 @dataclass(frozen=True, slots=True)
 class ExtractionWishes:
-    """What a call says about the facts to be found: in words of its own, and in words for what to take and to leave."""
+    """What a call says about the facts to be found: in words of its own, and in words for what to take and to leave.
+
+    `categories`: those that a fact may have, and what is meant by each.
+    """
 
     instructions: str = ""
     includes: str = ""
     excludes: str = ""
+    categories: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +122,7 @@ class FoundFact:
     text: str
     turn_id: UUID
     happened_at: datetime
+    categories: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

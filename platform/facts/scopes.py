@@ -22,7 +22,7 @@ class Scopes:
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            _check_name(field.name, getattr(self, field.name))
+            check_name(field.name, getattr(self, field.name))
 
     @property
     def named(self) -> dict[str, str]:
@@ -45,7 +45,8 @@ class Scopes:
         return next(iter(named))
 
 
-def _check_name(field: str, value: object) -> None:
+def check_name(field: str, value: object) -> None:
+    """Raises InvalidInputError on what cannot name anything; '' names nothing."""
     if not isinstance(value, str):
         raise InvalidInputError(field, f"{field} must be a string")
     if value and not value.strip():

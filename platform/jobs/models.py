@@ -12,6 +12,8 @@ class JobKind(models.TextChoices):
     IMPORT = "import"
     EXPORT = "export"
     PROFILES = "profiles"
+    EMBEDDINGS = "embeddings"
+    SUMMARY = "summary"
 
 
 class JobState(models.TextChoices):
@@ -52,9 +54,9 @@ class Job(models.Model):
 
 
 class JobPart(models.Model):
-    """`body`: of an import the rows to store, emptied once stored; of an export the rows written. JSON, a line a row.
+    """`body`: the rows to deal with, emptied once that is done; of an export the rows written. JSON, a line a row.
 
-    `report`: what was refused, [{"line": 1-based, "reason": ...}].
+    `report`: what was refused, [{"line": 1-based, "reason": ...}]. A part with a report that is not done has failed.
     """
 
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="job_parts")

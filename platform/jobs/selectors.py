@@ -1,11 +1,13 @@
 """Reads on jobs."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterable
 from itertools import islice
 from typing import Any
 from uuid import UUID
 
+from asgiref.sync import sync_to_async
+from django.db.models import QuerySet
 from tenants.models import Tenant
 from tenants.scope import tenant_scope
 
@@ -15,6 +17,11 @@ from jobs.models import Job, JobKind, JobPart, JobState
 def job_get(*, tenant: Tenant, kind: JobKind, job_id: UUID) -> Job | None:
     with tenant_scope(tenant):
         return Job.objects.select_related("tenant").filter(pk=job_id, kind=kind).first()
+
+
+def job_latest(*, tenant: Tenant, kind: JobKind) -> Job | None:
+    with tenant_scope(tenant):
+        return Job.objects.filter(kind=kind).order_by("-created_at", "-pk").first()
 
 
 def export_latest(*, tenant: Tenant, filters: dict[str, Any] | None) -> Job | None:
@@ -27,9 +34,15 @@ def export_latest(*, tenant: Tenant, filters: dict[str, Any] | None) -> Job | No
 
 
 def parts_left(*, job: Job) -> list[JobPart]:
+    """In their order, without those that failed."""
+    with tenant_scope(job.tenant):
+        return list(JobPart.objects.filter(job=job, is_done=False, report=[]).order_by("number"))
+
+
+def parts_failed(*, job: Job) -> list[JobPart]:
     """In their order."""
     with tenant_scope(job.tenant):
-        return list(JobPart.objects.filter(job=job, is_done=False).order_by("number"))
+        return list(JobPart.objects.filter(job=job, is_done=False).exclude(report=[]).order_by("number"))
 
 
 def last_part(*, job: Job) -> JobPart | None:
@@ -42,11 +55,28 @@ def part_rows(part: JobPart) -> list[dict[str, Any]]:
     return [json.loads(line) for line in part.body.split("\n") if line]
 
 
-def job_lines(*, job: Job) -> Iterator[str]:
-    """What an export wrote, part by part, each line with its end."""
+def part_body(rows: Iterable[dict[str, Any]]) -> str:
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+
+async def job_lines(*, job: Job) -> AsyncIterator[str]:
+    """What an export wrote, each line with its end; one part at a time is read.
+
+    Raises ObjectDoesNotExist when it is deleted meanwhile, so that nobody takes what came for the whole.
+    """
+    for number in await sync_to_async(_part_numbers)(job):
+        yield await sync_to_async(_part_body)(job, number)
+
+
+def _part_numbers(job: Job) -> list[int]:
     with tenant_scope(job.tenant):
-        bodies = JobPart.objects.filter(job=job).order_by("number").values_list("body", flat=True)
-    return (body for body in bodies.iterator(chunk_size=10) if body)
+        parts = Job.objects.get(pk=job.pk).parts.order_by("number")
+        return list(parts.values_list("number", flat=True))
+
+
+def _part_body(job: Job, number: int) -> str:
+    with tenant_scope(job.tenant):
+        return JobPart.objects.values_list("body", flat=True).get(job=job, number=number)
 
 
 def job_refusals(*, job: Job, limit: int = 1000) -> list[dict[str, Any]]:
@@ -55,3 +85,16 @@ def job_refusals(*, job: Job, limit: int = 1000) -> list[dict[str, Any]]:
         reports = JobPart.objects.filter(job=job).exclude(report=[]).values_list("report", flat=True)
         refusals = [refusal for report in reports for refusal in report]
     return list(islice(sorted(refusals, key=lambda refusal: int(refusal["line"])), limit))
+
+
+def jobs_list(*, tenant: Tenant, state: str = "") -> QuerySet[Job]:
+    """Newest first; of one state where it is given."""
+    with tenant_scope(tenant):
+        jobs = Job.objects.order_by("-created_at", "-pk")
+        return jobs.filter(state=state) if state else jobs
+
+
+def job_find(*, tenant: Tenant, job_id: UUID) -> Job | None:
+    """Of whatever kind."""
+    with tenant_scope(tenant):
+        return Job.objects.select_related("tenant").filter(pk=job_id).first()

@@ -3,15 +3,19 @@
 # unfold has no types, and forms.ModelForm takes none at runtime:
 # mypy: disable-error-code="misc, no-any-return, type-arg, untyped-decorator, unused-ignore"
 
+from collections.abc import Iterable
 from typing import Any
 
+from axes.models import AccessAttempt, AccessFailureLog, AccessLog
 from django import forms
 from django.contrib import admin, messages
 from django.contrib.auth.admin import GroupAdmin as BaseGroupAdmin
 from django.contrib.auth.admin import UserAdmin as BaseUserAdmin
 from django.contrib.auth.models import Group, User
+from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.utils import timezone
 from unfold.admin import ModelAdmin, TabularInline
 from unfold.decorators import action, display
@@ -19,16 +23,19 @@ from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationFo
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from tenants.admin_base import EveryTenantAdmin, ReadOnlyAdmin
+from tenants.deletion import tenant_delete, tenant_rows_count
 from tenants.models import (
     ApiKey,
     AuditEntry,
+    Invitation,
     KeyScope,
     Membership,
     ProjectSettings,
+    Quota,
     Tenant,
     default_key_scopes,
 )
-from tenants.services import api_key_create, api_key_revoke
+from tenants.services import api_key_create, api_key_revoke, quota_set
 
 admin.site.unregister(User)
 admin.site.unregister(Group)
@@ -42,12 +49,37 @@ class MembershipInline(TabularInline):
 
 @admin.register(Tenant)
 class TenantAdmin(EveryTenantAdmin):
-    list_display = ("name", "slug", "strategy", "is_active", "created_at")
+    list_display = ("name", "slug", "strategy", "is_active", "created_at", "deleted_at")
     list_filter = ("is_active", "strategy")
     search_fields = ("name", "slug")
     prepopulated_fields = {"slug": ("name",)}
-    readonly_fields = ("created_at",)
+    readonly_fields = ("embedding_model", "created_at", "deleted_at")
     inlines = (MembershipInline,)
+
+    def has_change_permission(self, request: HttpRequest, obj: Tenant | None = None) -> bool:
+        is_deleted = obj is not None and obj.deleted_at is not None
+        return not is_deleted and super().has_change_permission(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Tenant | None = None) -> bool:
+        """One at a time and closed before, on the page that names it."""
+        is_closed = obj is not None and not obj.is_active and obj.deleted_at is None
+        return is_closed and super().has_delete_permission(request, obj)
+
+    def get_deleted_objects(
+        self, objs: Iterable[Tenant], request: HttpRequest
+    ) -> tuple[list[str], dict[str, int], set[str], list[str]]:
+        """How much goes, not each row, whose own admins let nobody delete it."""
+        (tenant,) = objs
+        return [f"{tenant.name}, {tenant.slug}"], tenant_rows_count(tenant=tenant), set(), []
+
+    def delete_model(self, request: HttpRequest, obj: Tenant) -> None:
+        if not tenant_delete(tenant=obj, actor=_actor(request)):
+            raise PermissionDenied(f"{obj} was opened again, or is being deleted already.")
+
+    def response_delete(self, request: HttpRequest, obj_display: str, obj_id: object) -> HttpResponse:
+        said = f"{obj_display} is being deleted. It stands here until all that it had is gone."
+        self.message_user(request, said, messages.SUCCESS)
+        return redirect("admin:tenants_tenant_changelist")
 
 
 @admin.register(Membership)
@@ -115,6 +147,35 @@ class ProjectSettingsAdmin(ReadOnlyAdmin):
     list_select_related = ("tenant",)
 
 
+@admin.register(Quota)
+class QuotaAdmin(EveryTenantAdmin):
+    """Emptied, not deleted: so the trail says who took the limits away."""
+
+    list_display = ("tenant", "facts", "chats_per_day", "chats_per_month", "kv_disk_bytes", "updated_at")
+    list_select_related = ("tenant",)
+    search_fields = ("tenant__name", "tenant__slug")
+    autocomplete_fields = ("tenant",)
+    readonly_fields = ("updated_at",)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Quota | None = None) -> tuple[str, ...]:
+        return self.readonly_fields if obj is None else (*self.readonly_fields, "tenant")
+
+    def save_model(self, request: HttpRequest, obj: Quota, form: forms.ModelForm, change: bool) -> None:
+        limits = {name: form.cleaned_data[name] for name in form.cleaned_data if name != "tenant"}
+        obj.__dict__.update(quota_set(tenant=obj.tenant, limits=limits, actor=_actor(request)).__dict__)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Quota | None = None) -> bool:
+        return False
+
+
+@admin.register(Invitation)
+class InvitationAdmin(ReadOnlyAdmin):
+    list_display = ("created_at", "tenant", "role", "email", "created_by", "expires_at", "accepted_at", "withdrawn_at")
+    list_filter = ("role", "tenant")
+    list_select_related = ("tenant",)
+    search_fields = ("email", "created_by")
+
+
 @admin.register(AuditEntry)
 class AuditEntryAdmin(ReadOnlyAdmin):
     list_display = ("created_at", "tenant", "actor", "action", "target", "details")
@@ -122,6 +183,33 @@ class AuditEntryAdmin(ReadOnlyAdmin):
     list_select_related = ("tenant",)
     search_fields = ("actor", "target")
     ordering = ("-created_at",)
+
+
+@admin.register(AccessAttempt)
+class AccessAttemptAdmin(ReadOnlyAdmin):
+    """What counts against an account and an address now. Deleted, it counts no more."""
+
+    list_display = ("attempt_time", "username", "ip_address", "failures_since_start", "path_info")
+    search_fields = ("username", "ip_address")
+    ordering = ("-attempt_time",)
+
+    def has_delete_permission(self, request: HttpRequest, obj: AccessAttempt | None = None) -> bool:
+        return bool(request.user.is_superuser)
+
+
+@admin.register(AccessFailureLog)
+class AccessFailureLogAdmin(ReadOnlyAdmin):
+    list_display = ("attempt_time", "username", "ip_address", "locked_out", "path_info", "user_agent")
+    list_filter = ("locked_out",)
+    search_fields = ("username", "ip_address")
+    ordering = ("-attempt_time",)
+
+
+@admin.register(AccessLog)
+class AccessLogAdmin(ReadOnlyAdmin):
+    list_display = ("attempt_time", "username", "ip_address", "logout_time", "path_info", "user_agent")
+    search_fields = ("username", "ip_address")
+    ordering = ("-attempt_time",)
 
 
 @admin.register(User)

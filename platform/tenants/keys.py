@@ -2,13 +2,16 @@
 
 import hashlib
 import secrets
+from uuid import UUID
+
+from tenants.affinity import tenant_mark
 
 KEY_PREFIX = "isk_"
 SHOWN_CHARACTERS = 12
 
 
-def new_key() -> str:
-    return KEY_PREFIX + secrets.token_urlsafe(32)
+def new_key(tenant_id: UUID) -> str:
+    return KEY_PREFIX + secrets.token_urlsafe(32) + tenant_mark(tenant_id)
 
 
 def key_hash(raw: str) -> str:

@@ -1,8 +1,7 @@
-"""Members of a tenant, by the address of their account. A tenant is never left without an owner."""
+"""Members of a tenant, by their account or its address. A tenant is never left without an owner."""
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Q
 
 from tenants.audit import audit_record
 from tenants.models import Membership, Role, Tenant
@@ -25,30 +24,58 @@ def member_set(*, tenant: Tenant, email: str, role: str, actor: str, joins: bool
     member = _locked(tenant, user)
     if member is None and not joins:
         raise NoSuchMemberError(f"{email} is not a member.")
-    if role != Role.OWNER:
-        _keep_an_owner(tenant, member)
-    membership = membership_set(tenant=tenant, user=user, role=role)
-    audit_record(tenant=tenant, actor=actor, action="member.set", target=email, details={"role": role})
-    return membership
+    return _set(tenant, user, member, role, actor=actor, target=email)
 
 
 @transaction.atomic
 def member_remove(*, tenant: Tenant, email: str, actor: str) -> None:
     """Raises NoSuchMemberError, LastOwnerError."""
-    user = _account(email)
-    member = _locked(tenant, user)
+    member = _locked(tenant, _account(email))
     if member is None:
         raise NoSuchMemberError(f"{email} is not a member.")
+    _remove(tenant, member, actor=actor, target=email)
+
+
+@transaction.atomic
+def member_role_set(*, tenant: Tenant, user: User, role: str, actor: str) -> Membership:
+    """Of somebody who is a member. Raises NoSuchMemberError, LastOwnerError."""
+    member = _locked(tenant, user)
+    if member is None:
+        raise NoSuchMemberError(f"{user.get_username()} is not a member.")
+    return _set(tenant, user, member, role, actor=actor, target=user.get_username())
+
+
+@transaction.atomic
+def member_dismiss(*, tenant: Tenant, user: User, actor: str) -> None:
+    """Raises NoSuchMemberError, LastOwnerError."""
+    member = _locked(tenant, user)
+    if member is None:
+        raise NoSuchMemberError(f"{user.get_username()} is not a member.")
+    _remove(tenant, member, actor=actor, target=user.get_username())
+
+
+def _set(tenant: Tenant, user: User, member: Membership | None, role: str, *, actor: str, target: str) -> Membership:
+    if role != Role.OWNER:
+        _keep_an_owner(tenant, member)
+    membership = membership_set(tenant=tenant, user=user, role=role)
+    audit_record(tenant=tenant, actor=actor, action="member.set", target=target, details={"role": role})
+    return membership
+
+
+def _remove(tenant: Tenant, member: Membership, *, actor: str, target: str) -> None:
     _keep_an_owner(tenant, member)
-    membership_remove(tenant=tenant, user=user)
-    audit_record(tenant=tenant, actor=actor, action="member.remove", target=email)
+    membership_remove(tenant=tenant, user=member.user)
+    audit_record(tenant=tenant, actor=actor, action="member.remove", target=target)
 
 
 def _account(email: str) -> User:
-    user = User.objects.filter(Q(email__iexact=email), is_active=True).order_by("pk").first() if email else None
-    if user is None:
+    """Addresses are what the platform's staff gave accounts."""
+    users = list(User.objects.filter(email__iexact=email, is_active=True)[:2]) if email else []
+    if not users:
         raise NoSuchMemberError(f"No account has the address {email}. The platform's staff make accounts.")
-    return user
+    if len(users) > 1:
+        raise NoSuchMemberError(f"Several accounts have the address {email}. The platform's staff can tell them apart.")
+    return users[0]
 
 
 def _locked(tenant: Tenant, user: User) -> Membership | None:

@@ -14,6 +14,10 @@ def default_strategy() -> str:
     return settings.ENV.strategy
 
 
+def default_embedding_model() -> str:
+    return settings.ENV.embedding_model
+
+
 def default_key_scopes() -> list[str]:
     return [KeyScope.READ, KeyScope.WRITE, KeyScope.CHAT]
 
@@ -25,11 +29,27 @@ class Tenant(models.Model):
     strategy = models.CharField(
         max_length=64, default=default_strategy, help_text="How facts are encoded, e.g. neighbours(16)"
     )
+    embedding_model = models.CharField(
+        max_length=255,
+        default=default_embedding_model,
+        help_text="Whose vectors are compared; a job changes it to the configured one once all facts have theirs",
+    )
     is_active = models.BooleanField(default=True)
+    deleted_at = models.DateTimeField(
+        null=True,
+        blank=True,
+        editable=False,
+        help_text="When staff had it deleted: it stays until all that it had is gone",
+    )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     class Meta:
         ordering = ("name",)
+        constraints = (
+            models.CheckConstraint(
+                condition=models.Q(deleted_at=None) | models.Q(is_active=False), name="deleted_tenant_is_closed"
+            ),
+        )
 
     def __str__(self) -> str:
         return self.name
@@ -76,7 +96,7 @@ class ApiKey(models.Model):
     last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
     user_field_enables_memory = models.BooleanField(default=True, help_text="OpenAI's user field alone turns memory on")
     requests_per_minute = models.PositiveIntegerField(
-        null=True, blank=True, help_text="Calls of the memory API; empty: as configured, 0: without limit"
+        null=True, blank=True, help_text="Calls and chats; empty: as configured, 0: without limit"
     )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
@@ -115,6 +135,30 @@ class ProjectSettings(models.Model):
         return f"settings of {self.tenant_id}"
 
 
+class Quota(models.Model):
+    """What the platform's operators let a tenant have. Empty: as much as it likes; so has a tenant without a row."""
+
+    tenant = models.OneToOneField(Tenant, on_delete=models.CASCADE, primary_key=True, related_name="quota")
+    facts = models.PositiveBigIntegerField(null=True, blank=True, help_text="Stored at a time, of all its users")
+    chats_per_day = models.PositiveBigIntegerField(null=True, blank=True, help_text="Days are those of UTC")
+    chats_per_month = models.PositiveBigIntegerField(null=True, blank=True)
+    kv_disk_bytes = models.PositiveBigIntegerField(
+        "KV bytes on disk", null=True, blank=True, help_text="Of all blobs; facts beyond are sent as text"
+    )
+    kv_host_bytes = models.PositiveBigIntegerField(
+        "KV bytes in host memory", null=True, blank=True, help_text="On each rank; the least recently used leave it"
+    )
+    kv_gpu_bytes = models.PositiveBigIntegerField(
+        "KV bytes in GPU memory", null=True, blank=True, help_text="On each rank; the least recently used leave it"
+    )
+    updated_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    objects = TenantManager()
+
+    def __str__(self) -> str:
+        return f"quota of {self.tenant_id}"
+
+
 class AuditEntry(models.Model):
     """One administrative action; nothing changes or deletes it but its tenant's own end."""
 
@@ -134,3 +178,26 @@ class AuditEntry(models.Model):
 
     def __str__(self) -> str:
         return f"{self.actor} {self.action} {self.target}"
+
+
+class Invitation(models.Model):
+    """Only the hash is stored; the link is shown once, to whoever made it, who passes it on."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="invitations")
+    email = models.EmailField(blank=True, default="", help_text="Whom it is for; no account gets it")
+    role = models.CharField(max_length=16, choices=Role, default=Role.VIEWER)
+    hash = models.CharField(max_length=64, unique=True, editable=False)
+    expires_at = models.DateTimeField()
+    accepted_at = models.DateTimeField(null=True, blank=True, editable=False)
+    withdrawn_at = models.DateTimeField(null=True, blank=True, editable=False)
+    created_by = models.CharField(max_length=255, blank=True, default="")
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    objects = TenantManager()
+
+    class Meta:
+        ordering = ("-created_at",)
+
+    def __str__(self) -> str:
+        return f"{self.role} {self.email}"

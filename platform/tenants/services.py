@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from config.env import STRATEGY, STRATEGY_FORMS
+from config.values import STRATEGY, STRATEGY_FORMS
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -14,20 +14,44 @@ from django.utils.text import slugify
 
 from tenants.audit import audit_record
 from tenants.keys import SHOWN_CHARACTERS, key_hash, new_key
-from tenants.models import ApiKey, KeyScope, Membership, ProjectSettings, Role, Tenant, default_key_scopes
+from tenants.models import ApiKey, KeyScope, Membership, ProjectSettings, Quota, Role, Tenant, default_key_scopes
 from tenants.scope import tenant_scope
+
+SLUG_LENGTH = 64
 
 
 def tenant_create(*, name: str, slug: str | None = None, strategy: str | None = None) -> Tenant:
-    """Raises ValueError on a blank name or a malformed strategy, IntegrityError on a slug that is taken."""
+    """Raises ValueError on a blank name or a malformed strategy, IntegrityError on a slug that is taken.
+
+    Without one, it is made of the name.
+    """
+    _check_name_and_strategy(name, strategy)
     name = name.strip()
-    if not name:
-        raise ValueError("a tenant's name must contain text")
-    if strategy is not None and not STRATEGY.fullmatch(strategy):
-        raise ValueError(f"strategy must be {STRATEGY_FORMS}, not {strategy!r}")
     fields: dict[str, Any] = {} if strategy is None else {"strategy": strategy}
-    slug = slug or slugify(name)[:64] or f"tenant-{secrets.token_hex(4)}"
-    return Tenant.objects.create(name=name, slug=slug, **fields)
+    return Tenant.objects.create(name=name, slug=slug or _free_slug(name), **fields)
+
+
+@transaction.atomic
+def tenant_found(*, name: str, owner: User, slug: str | None = None, strategy: str | None = None) -> Tenant:
+    """A tenant with its first owner. Raises as `tenant_create` does."""
+    tenant = tenant_create(name=name, slug=slug, strategy=strategy)
+    membership_set(tenant=tenant, user=owner, role=Role.OWNER)
+    actor = f"user:{owner.get_username()}"
+    audit_record(tenant=tenant, actor=actor, action="tenant.create", target=tenant.pk, details={"name": tenant.name})
+    return tenant
+
+
+@transaction.atomic
+def tenant_update(*, tenant: Tenant, name: str, strategy: str, actor: str) -> Tenant:
+    """Another strategy has all facts encoded anew. Raises ValueError on a blank name or a malformed strategy."""
+    _check_name_and_strategy(name, strategy)
+    changes = {"name": name.strip(), "strategy": strategy}
+    changes = {field: value for field, value in changes.items() if getattr(tenant, field) != value}
+    if changes:
+        Tenant.objects.filter(pk=tenant.pk).update(**changes)
+        audit_record(tenant=tenant, actor=actor, action="tenant.update", target=tenant.pk, details=changes)
+        tenant.refresh_from_db()
+    return tenant
 
 
 def membership_set(*, tenant: Tenant, user: User, role: str) -> Membership:
@@ -56,7 +80,7 @@ def api_key_create(
         raise ValueError(f"scopes must be some of {', '.join(KeyScope.values)}")
     if user_field_enables_memory is None:
         user_field_enables_memory = settings.ENV.user_field_enables_memory
-    raw = new_key()
+    raw = new_key(tenant.pk)
     api_key = ApiKey.objects.create(
         tenant=tenant,
         name=name,
@@ -100,7 +124,37 @@ def project_settings_update(*, tenant: Tenant, changes: dict[str, Any], actor: s
 
 
 @transaction.atomic
+def quota_set(*, tenant: Tenant, limits: dict[str, int | None], actor: str) -> Quota:
+    """Only the limits named; None takes one away. The quota as it is now."""
+    with tenant_scope(tenant):
+        quota, _ = Quota.objects.update_or_create(tenant=tenant, defaults={**limits, "updated_at": timezone.now()})
+    audit_record(tenant=tenant, actor=actor, action="quota.set", details=limits)
+    return quota
+
+
+@transaction.atomic
 def tenant_close(*, tenant: Tenant, actor: str) -> None:
     """Its keys work no more. Nothing is erased: staff open it again or delete it."""
     Tenant.objects.filter(pk=tenant.pk).update(is_active=False)
     audit_record(tenant=tenant, actor=actor, action="project.close", target=tenant.pk)
+
+
+@transaction.atomic
+def tenant_reopen(*, tenant: Tenant, actor: str) -> None:
+    """Its keys work again, but for those revoked or expired. What staff had deleted stays closed."""
+    if Tenant.objects.filter(pk=tenant.pk, deleted_at=None).update(is_active=True):
+        audit_record(tenant=tenant, actor=actor, action="project.reopen", target=tenant.pk)
+
+
+def _free_slug(name: str) -> str:
+    slug, unique = slugify(name)[:SLUG_LENGTH], secrets.token_hex(4)
+    if slug and not Tenant.objects.filter(slug=slug).exists():
+        return slug
+    return f"{(slug or 'tenant')[: SLUG_LENGTH - len(unique) - 1]}-{unique}"
+
+
+def _check_name_and_strategy(name: str, strategy: str | None) -> None:
+    if not name.strip():
+        raise ValueError("a tenant's name must contain text")
+    if strategy is not None and not STRATEGY.fullmatch(strategy):
+        raise ValueError(f"strategy must be {STRATEGY_FORMS}, not {strategy!r}")

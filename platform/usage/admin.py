@@ -3,7 +3,7 @@
 from django.contrib import admin
 from tenants.admin_base import ReadOnlyAdmin
 
-from usage.models import OwnerActivity, RequestRecord, TierSample
+from usage.models import FactInjection, OwnerActivity, RequestRecord, TierHolding, TierSample
 
 
 @admin.register(RequestRecord)
@@ -28,9 +28,29 @@ class OwnerActivityAdmin(ReadOnlyAdmin):
     ordering = ("-active_at",)
 
 
+@admin.register(FactInjection)
+class FactInjectionAdmin(ReadOnlyAdmin):
+    list_display = ("fact_id", "tenant", "injected_at")
+    list_filter = ("tenant",)
+    list_select_related = ("tenant",)
+    ordering = ("-injected_at",)
+
+
+@admin.register(TierHolding)
+class TierHoldingAdmin(ReadOnlyAdmin):
+    list_display = ("owner", "tenant", "tier", "blobs", "bytes")
+    list_filter = ("tier", "tenant")
+    list_select_related = ("owner", "tenant")
+    search_fields = ("owner__name",)
+    ordering = ("-bytes",)
+
+
 @admin.register(TierSample)
 class TierSampleAdmin(ReadOnlyAdmin):
-    list_display = ("time", "tier", "bytes_used", "bytes", "hits", "filled", "evicted", "lost")
+    list_display = (
+        *("time", "tier", "bytes_used", "bytes", "blobs"),
+        *("hits", "filled", "evicted", "lost", "lookups", "found"),
+    )
     list_filter = ("tier",)
     date_hierarchy = "time"
     ordering = ("-time",)

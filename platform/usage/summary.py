@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime
 from django.db.models import Count, Sum
 from django.db.models.functions import TruncDate
 from facts.models import Encoding, EncodingState, Event, Fact, FactStatus
+from facts.selectors import kv_bytes
 from tenants.models import Tenant
 from tenants.scope import tenant_scope
 
@@ -41,7 +42,7 @@ def stored_usage(*, tenant: Tenant) -> StoredUsage:
             memories=active.count(),
             owners=active.values("owner_id").distinct().count(),
             encoded=ready.filter(fact__isnull=False).values("fact_id").distinct().count(),
-            bytes=ready.aggregate(bytes=Sum("bytes"))["bytes"] or 0,
+            bytes=kv_bytes(tenant=tenant),
         )
 
 

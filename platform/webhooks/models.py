@@ -44,7 +44,8 @@ class DeliveryState(models.TextChoices):
 class Delivery(models.Model):
     """One message about one memory to one webhook. It names the memory and never repeats its text.
 
-    A pending one is due at `next_at`; whoever moves `next_at` on by a conditional update may send it.
+    A pending one is due at `next_at`; whoever moves `next_at` on by a conditional update may send it. Until
+    `queued_until` the workers have been told of it and are not told again.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -58,6 +59,7 @@ class Delivery(models.Model):
     status = models.IntegerField(null=True, blank=True, help_text="HTTP status of the last answer")
     error = models.TextField(blank=True, default="")
     next_at = models.DateTimeField(default=timezone.now)
+    queued_until = models.DateTimeField(null=True, blank=True, editable=False)
     delivered_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 

@@ -1,13 +1,10 @@
 """Reads on webhooks and their deliveries."""
 
-from datetime import datetime
-from uuid import UUID
-
 from django.db.models import QuerySet
 from tenants.models import Tenant
-from tenants.scope import every_tenant, tenant_scope
+from tenants.scope import tenant_scope
 
-from webhooks.models import Delivery, DeliveryState, Webhook
+from webhooks.models import Delivery, Webhook
 
 
 def webhooks_list(*, tenant: Tenant) -> list[Webhook]:
@@ -25,10 +22,3 @@ def deliveries_list(*, webhook: Webhook) -> QuerySet[Delivery]:
     """Newest first."""
     with tenant_scope(webhook.tenant):
         return Delivery.objects.filter(webhook=webhook).order_by("-created_at", "-pk")
-
-
-def deliveries_due(*, now: datetime, limit: int = 1000) -> list[tuple[UUID, UUID]]:
-    """Tenant and delivery of those that nobody is sending, the longest due first."""
-    with every_tenant():
-        due = Delivery.objects.filter(state=DeliveryState.PENDING, next_at__lte=now, tenant__is_active=True)
-        return list(due.order_by("next_at", "pk").values_list("tenant_id", "pk")[:limit])

@@ -3,24 +3,28 @@
 import random
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, Q
 from django.utils import timezone
+from facts.enqueue import DELIVER, enqueue_many
 from tenants.audit import audit_record
 from tenants.models import Tenant
 from tenants.scope import every_tenant, tenant_scope
 
 from webhooks.models import Delivery, DeliveryState, EventType, Webhook
-from webhooks.sending import Attempt
+from webhooks.sending import SECONDS_TO_WAIT, Attempt
 from webhooks.signing import new_secret
 
 MAX_WEBHOOKS = 20
 MAX_ATTEMPTS = 12
 FIRST_DELAY, LONGEST_DELAY = timedelta(seconds=5), timedelta(hours=6)  # together about a day
-LEASE = timedelta(seconds=60)  # longer than an attempt takes
+LEASE = 4 * timedelta(seconds=SECONDS_TO_WAIT)  # an attempt has ended long before
+QUEUED = timedelta(minutes=10)  # then a message is taken for lost, and a second one does no harm
+AT_ONCE = 1000
 KEPT = timedelta(days=30)
 TYPE_OF = {"ADD": EventType.ADD, "UPDATE": EventType.UPDATE, "DELETE": EventType.DELETE}
 
@@ -64,28 +68,42 @@ def webhook_delete(*, webhook: Webhook, actor: str) -> None:
         webhook.delete()
 
 
-def deliveries_create(*, tenant_id: UUID, event_id: UUID, results: Sequence[dict[str, str]]) -> list[UUID]:
-    """A message a change and webhook that wants it, in the transaction of the change; ids of the messages.
+def deliveries_create(*, tenant_id: UUID, event_id: UUID, results: Sequence[dict[str, str]]) -> None:
+    """A message a change and webhook that wants it, in the transaction of the change. Sent to the workers on commit.
 
     `results`: an event's, {"id": fact, "event": "ADD" | "UPDATE" | "DELETE" | "NONE"}. Runs in the tenant's scope.
     """
     changes = [(UUID(result["id"]), TYPE_OF[result["event"]]) for result in results if result["event"] in TYPE_OF]
     webhooks = list(Webhook.objects.filter(is_active=True)) if changes else []
+    common = {"tenant_id": tenant_id, "event_id": event_id, "queued_until": timezone.now() + QUEUED}
     deliveries = [
-        Delivery(tenant_id=tenant_id, webhook=webhook, event_id=event_id, event_type=event_type, fact_id=fact_id)
+        Delivery(webhook=webhook, event_type=event_type, fact_id=fact_id, **common)
         for webhook in webhooks
         for fact_id, event_type in changes
         if event_type in webhook.event_types
     ]
-    Delivery.objects.bulk_create(deliveries, batch_size=1000)
-    return [delivery.pk for delivery in deliveries]
+    if deliveries:
+        Delivery.objects.bulk_create(deliveries, batch_size=1000)
+        transaction.on_commit(partial(_send, deliveries), robust=True)
+
+
+def deliveries_send(*, now: datetime) -> None:
+    """To the workers, the longest due first: what failed before, and what was lost or had no room in the queue."""
+    told = Q(queued_until__gt=now)
+    with every_tenant(), transaction.atomic():
+        due = Delivery.objects.filter(~told, state=DeliveryState.PENDING, next_at__lte=now, tenant__is_active=True)
+        nobodys = due.select_for_update(of=("self",), skip_locked=True).only("pk", "tenant_id")
+        deliveries = list(nobodys.order_by("next_at", "pk")[:AT_ONCE])
+        ids = [delivery.pk for delivery in deliveries]
+        Delivery.objects.filter(pk__in=ids).update(queued_until=now + QUEUED)
+    _send(deliveries)
 
 
 def delivery_take(*, tenant: Tenant, delivery_id: UUID, now: datetime) -> Delivery | None:
     """The delivery, for the caller alone to send; None when it is not due, somebody else's or gone."""
     with tenant_scope(tenant):
         due = Delivery.objects.filter(pk=delivery_id, state=DeliveryState.PENDING, next_at__lte=now)
-        if not due.update(next_at=now + LEASE, attempts=F("attempts") + 1):
+        if not due.update(next_at=now + LEASE, queued_until=None, attempts=F("attempts") + 1):
             return None
         return Delivery.objects.select_related("webhook").filter(pk=delivery_id).first()
 
@@ -112,3 +130,11 @@ def delay(attempts: int) -> timedelta:
 def deliveries_expire(*, now: datetime) -> int:
     with every_tenant():
         return Delivery.objects.filter(created_at__lt=now - KEPT).delete()[0]
+
+
+def _send(deliveries: Sequence[Delivery]) -> None:
+    """What the broker does not take now is sent when next somebody looks."""
+    sent = enqueue_many(DELIVER, [(delivery.tenant_id, delivery.pk) for delivery in deliveries])
+    if left := [delivery.pk for delivery in deliveries[sent:]]:
+        with every_tenant():
+            Delivery.objects.filter(pk__in=left).update(queued_until=None)

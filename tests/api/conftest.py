@@ -1,6 +1,7 @@
 """Three people call the API: the owner (a full key), a member (a read-only key of the same tenant), a stranger."""
 
 import importlib
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from pytest_django.live_server_helper import LiveServer
 from tenants.models import Tenant
 from tenants.scope import every_tenant
 from tenants.services import api_key_create, tenant_create
+
+from tests.streams import content_of
 
 
 class Caller:
@@ -52,7 +55,7 @@ class Caller:
 
     @staticmethod
     def _answer(response: Any) -> tuple[int, Any]:
-        return response.status_code, response.json()
+        return response.status_code, json.loads(content_of(response)) if response.streaming else response.json()
 
 
 @pytest.fixture

@@ -141,3 +141,25 @@ def test_deleting_a_memory_calls_off_what_is_still_looked_for(owner: Caller, ten
     assert owner.get(f"/v1/event/{others}/")[1]["status"] == "PENDING"
     with tenant_scope(tenant):
         assert {turn.owner.name for turn in Turn.objects.all()} == {"bob"}
+
+
+def test_the_categories_to_choose_from_are_the_calls_the_projects_or_the_usual_ones(
+    owner: Caller, admin: Caller, tenant: Tenant
+) -> None:
+    def known(**body: Any) -> dict[str, str]:
+        _, answer = owner.post(ADD, {"messages": SAID, "user_id": "alice", **body})
+        with tenant_scope(tenant):
+            return dict(Extraction.objects.get(pk=answer["event_id"]).known_categories)
+
+    assert {"food", "travel", "misc"} <= known().keys()
+    project = f"/api/v1/orgs/organizations/{tenant.pk}/projects/{tenant.pk}/"
+    assert admin.patch(project, {"custom_categories": ["hobby", {"job": "Their work"}]})[0] == 200
+    assert known() == {"hobby": "", "job": "Their work"}
+    assert known(custom_categories=[{"places": "Where they were"}]) == {"places": "Where they were"}
+    assert known(custom_categories=None) == {"hobby": "", "job": "Their work"}
+
+
+@pytest.mark.parametrize("categories", ["hobby", [7], [{}], [" "], [{" ": "blank"}], ["x" * 256], [{"a": 1}]])
+def test_categories_that_cannot_be_any_are_400(owner: Caller, categories: Any) -> None:
+    status, answer = owner.post(ADD, {"messages": SAID, "user_id": "alice", "custom_categories": categories})
+    assert (status, list(answer)) == (400, ["custom_categories"])

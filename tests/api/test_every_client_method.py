@@ -12,6 +12,10 @@ from pytest_django.live_server_helper import LiveServer
 from tenants.services import api_key_create, membership_set, tenant_create
 
 from tests.api.working import work_in_a_thread
+from tests.workers.chat_server import ChatServer
+from tests.workers.conftest import chat_server
+
+__all__ = ["chat_server"]
 
 Call = Callable[..., Awaitable[Any]]
 OWN = {"chat"}  # raises NotImplementedError by itself
@@ -25,7 +29,7 @@ def methods(client_class: type) -> set[str]:
 
 
 @pytest.fixture
-def key(transactional_db: None, broker: redis.Redis) -> str:
+def key(transactional_db: None, broker: redis.Redis, chat_server: ChatServer) -> str:
     tenant = tenant_create(name="Company")
     owner = User.objects.create_user("owner", "owner@example.com")
     User.objects.create_user("ann", "ann@example.com")
@@ -126,7 +130,7 @@ async def profiles(call: Call) -> None:
     done = (await call("get_profile_job", job["status_url"]))["job"]
     assert (done["status"], done["succeeded"], done["failed"]) == ("succeeded", 1, 0)
     profile = await call("get_profile", "alice")
-    assert (profile["status"], profile["profile"]) == ("succeeded", "- Alice keeps three hives")
+    assert (profile["status"], profile["profile"]) == ("succeeded", "Alice keeps three hives")
     settings = await call("update_profile_settings", schema=PROFILE, custom_instructions="Be short.")
     assert settings["entities"]["user"] == {"schema": PROFILE, "custom_instructions": "Be short."}
     assert await call("get_profile_settings") == settings

@@ -52,8 +52,11 @@ def test_a_summary_says_what_memories_say_and_nothing_else(owner: Caller, member
     assert member.post("/v1/summary/", body)[1] == {
         "count": 2,
         "summary": "- Alice plays the cello\n- Alice keeps bees",
+        "status": "pending",
+        "error": "",
     }
-    assert stranger.post("/v1/summary/", body)[1] == {"count": 0, "summary": ""}
+    nothing = {"count": 0, "summary": "", "status": "insufficient_data", "error": ""}
+    assert stranger.post("/v1/summary/", body)[1] == nothing
 
 
 def test_a_summary_is_short_however_much_there_is(owner: Caller) -> None:

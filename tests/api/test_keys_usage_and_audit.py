@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from tenants.models import Tenant
+from tenants.services import quota_set
 from usage.services import RequestRecordData, request_records_write
 
 from tests.api.conftest import Caller
@@ -76,6 +77,19 @@ def test_usage_counts_chats_changes_and_what_is_stored(owner: Caller, stranger: 
     assert answer["total"] == day
     assert stranger.get("/v1/usage/")[1]["days"] == []
     assert owner.get("/v1/usage/", end_date="2001-01-01", start_date="2000-12-01")[1]["days"] == []
+
+
+def test_quotas_are_shown_and_what_exceeds_one_says_so(owner: Caller, tenant: Tenant, connect: Any, mem0: Any) -> None:
+    quota_set(tenant=tenant, limits={"facts": 1}, actor="test")
+    owner.add("Alice keeps bees")
+    facts = next(quota for quota in owner.get("/v1/usage/")[1]["quotas"] if quota["name"] == "facts")
+    assert facts == {"name": "facts", "limit": 1, "used": 1}
+    for infer in (True, False):
+        body = {"messages": [{"role": "user", "content": "I drink tea"}], "user_id": "alice", "infer": infer}
+        status, answer = owner.post("/v3/memories/add/", body)
+        assert (status, "quota of 1 memories is used up" in answer["detail"]) == (413, True)
+    with pytest.raises(mem0.exceptions.MemoryQuotaExceededError):
+        connect(owner.key).add("I drink tea", user_id="alice")
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,7 @@ def test_an_operation(operation: Any, key: str, known: dict[str, Any]) -> None:
     forbidden = operation.as_strategy(generation_mode=GenerationMode.NEGATIVE) if has_input else st.nothing()
 
     @seed(1)
-    @settings(max_examples=EXAMPLES, deadline=None, database=None, suppress_health_check=QUIET, phases=[Phase.generate])
+    @settings(max_examples=EXAMPLES, database=None, suppress_health_check=QUIET, phases=[Phase.generate])
     @given(case=st.one_of(allowed, allowed, forbidden), there=st.booleans())
     def call(case: Any, there: bool) -> None:
         if there:

@@ -1,6 +1,7 @@
 """Search ranks by meaning, among exactly what the filters select."""
 
 from tests.api.conftest import Caller
+from tests.reranker import Reranker
 
 SEARCH = "/v3/memories/search/"
 
@@ -26,6 +27,19 @@ def test_a_filtered_search_returns_as_many_as_match(owner: Caller) -> None:
     assert len(answer["results"]) == 5
     assert all("book" in memory["memory"] for memory in answer["results"])
     assert len(owner.post(SEARCH, {**body, "top_k": 2})[1]["results"]) == 2
+
+
+def test_words_move_a_memory_up_and_leave_its_score(owner: Caller) -> None:
+    parcels = [f"The parcel with number {number} was sent to a customer." for number in range(700, 730)]
+    owner.add(*parcels, "Zofia was ill on Monday.")
+    question = "How are packages shipped to clients? Zofia wonders."
+    body = {"query": question, "filters": {"user_id": "alice"}, "threshold": 0, "top_k": 3}
+    for path in (SEARCH, "/v2/memories/search/", "/v1/memories/search/"):
+        answer = owner.post(path, body)[1]
+        results = answer["results"] if isinstance(answer, dict) else answer
+        scores = {memory["memory"]: memory["score"] for memory in results}
+        assert len(scores) == 3
+        assert scores["Zofia was ill on Monday."] < min(s for text, s in scores.items() if text in parcels)
 
 
 def test_a_threshold_leaves_out_what_is_far_away(owner: Caller) -> None:
@@ -57,3 +71,14 @@ def test_an_expired_memory_is_found_only_when_asked_for(owner: Caller) -> None:
     body = {"query": "cello", "filters": {"user_id": "alice"}, "threshold": 0}
     assert owner.post(SEARCH, body)[1]["results"] == []
     assert len(owner.post(SEARCH, {**body, "show_expired": True})[1]["results"]) == 1
+
+
+def test_a_reranker_gives_the_order_where_it_is_asked_for(owner: Caller, reranker: Reranker) -> None:
+    owner.add("Alice plays the cello", "Alice keeps bees", "Alice saw a lighthouse")
+    body = {"query": "Which instrument does she play?", "filters": {"user_id": "alice"}, "threshold": 0, "top_k": 1}
+    (nearest,) = owner.post(SEARCH, body)[1]["results"]
+    (first,) = owner.post(SEARCH, {**body, "rerank": True})[1]["results"]
+    assert (nearest["memory"], nearest["score_breakdown"]) == ("Alice plays the cello", {"semantic": nearest["score"]})
+    assert first["memory"] == "Alice saw a lighthouse"
+    assert first["score_breakdown"] == {"semantic": first["score"], "rerank": 1 / 13}
+    assert owner.post(SEARCH, {**body, "rerank": "perhaps"})[0] == 400

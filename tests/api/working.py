@@ -12,15 +12,15 @@ import workers.jobs
 import workers.upkeep
 import workers.webhooks  # noqa: F401 - tasks are found by name
 
-QUEUE = "default"
+QUEUES = ("default", "deliver")
 
 
 def work() -> list[str]:
     """Names of the tasks that ran, in their order; raises what they raise."""
     ran = []
     with redis.Redis.from_url(settings.REDIS_URL) as client:
-        while isinstance(raw := client.rpop(QUEUE), bytes):
-            message = json.loads(raw)
+        while raw := next(filter(None, map(client.rpop, QUEUES)), None):
+            message = json.loads(str(raw, "utf-8"))
             name = message["headers"]["task"]
             app.tasks[name].apply(args=json.loads(base64.b64decode(message["body"]))[0]).get()
             ran.append(name)

@@ -56,6 +56,14 @@ def test_an_api_that_finds_facts_is_named_with_its_model(settings: Settings, tmp
     assert ids(settings, tmp_path, extractor_url=url, extractor_model="big", extractor_key="sk") == []
 
 
+def test_a_reranker_is_named_with_its_model(settings: Settings, tmp_path: Path) -> None:
+    url = "http://judge:9000/v1"
+    assert ids(settings, tmp_path, rerank_url=url) == ["inferscale.E008"]
+    assert ids(settings, tmp_path, rerank_model="big") == ["inferscale.E008"]
+    assert ids(settings, tmp_path, rerank_key="sk") == ["inferscale.E008"]
+    assert ids(settings, tmp_path, rerank_url=url, rerank_model="big", rerank_key="sk") == []
+
+
 def test_a_misspelt_variable_is_warned_of(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("INFERSCALE_TOPK", "5")
     assert ids(settings, tmp_path) == ["inferscale.W001"]

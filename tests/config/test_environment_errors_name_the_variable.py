@@ -10,6 +10,7 @@ WRONG = [
     ("INFERSCALE_LOG_LEVEL", "LOUD", "'WARNING' or 'ERROR'"),
     ("INFERSCALE_STRATEGY", "turns", "must be neighbours(n), nearest(n), window(n) or turns(n)"),
     ("INFERSCALE_ENGINE_URL", "localhost:8000", "must be an http:// or https:// URL"),
+    ("INFERSCALE_ENGINE_URLS", "http://one:8000,two:8000", "must be http:// or https:// URLs"),
     ("INFERSCALE_EXTRACTOR_URL", "localhost:9000/v1", "must be an http:// or https:// URL"),
     ("INFERSCALE_SECRET_KEY", "short", "at least 32 characters"),
     ("DATABASE_URL", "mysql://root@db/x", "must be a postgres://"),
@@ -17,6 +18,10 @@ WRONG = [
     ("INFERSCALE_ENCODER_FLAGS", '--model "x', "cannot be split as a shell would"),
     ("INFERSCALE_ENCODE_TOKENS", "0", "greater than or equal to 64"),
     ("REDIS_URL", "amqp://broker", "must be a redis://"),
+    ("INFERSCALE_STORE_URL", "https://bucket/blobs", "must be s3://bucket"),
+    ("INFERSCALE_STORE_URL", "s3://bucket/blobs?list", "must be s3://bucket"),
+    ("OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4318", "must be an http:// or https:// URL"),
+    ("AWS_ENDPOINT_URL", "minio:9000", "must be an http:// or https:// URL"),
 ]
 
 

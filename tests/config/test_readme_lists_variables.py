@@ -7,7 +7,7 @@ def rows() -> list[str]:
     home = str(Environment.model_fields["home"].default)
     lines = []
     for name, field in Environment.model_fields.items():
-        default = "" if field.default in (None, "") else f"`{field.default}`"
+        default = "" if field.default in (None, "", []) else f"`{field.default}`"
         default = default.replace(home, "var").replace("['*']", "*")
         lines.append(f"| `{variable(name)}` | {default} | {field.description} |")
     return lines

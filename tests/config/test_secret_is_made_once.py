@@ -30,6 +30,13 @@ def test_two_purposes_share_no_key(tmp_path: Path) -> None:
     assert env.derived_secret("django") != env.derived_secret("cache-salt")
 
 
+def test_what_the_secret_before_made_is_still_known(tmp_path: Path) -> None:
+    old = Environment(home=tmp_path, secret_key="o" * 32)
+    new = Environment(home=tmp_path, secret_key="n" * 32, secret_key_before="o" * 32)
+    assert new.derived_secrets_before("django") == [old.derived_secret("django")] != [new.derived_secret("django")]
+    assert old.derived_secrets_before("django") == []
+
+
 def test_a_home_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(ImproperlyConfigured, match="INFERSCALE_HOME"):

@@ -11,7 +11,8 @@ from config.env import Environment
 from config.processes import workers
 from config.supervisor import Child, Supervisor
 
-ALL = {"encode", "tiering", "extract", "default"}
+OURS = {"encode", "tiering", "extract", "default"}  # that wait for nobody outside
+DELIVERER = {"deliverer": {"deliver"}}
 
 
 def queues(child: Child) -> set[str]:
@@ -25,17 +26,22 @@ def started(tmp_path: Path, **settings: str) -> dict[str, Child]:
 
 def test_the_engines_encodes_are_every_workers_task(tmp_path: Path) -> None:
     children = started(tmp_path)
-    assert {name: queues(child) for name, child in children.items()} == {"worker": ALL}
+    assert {name: queues(child) for name, child in children.items()} == {"worker": OURS, **DELIVERER}
 
 
 def test_a_local_engines_worker_does_nothing_else(tmp_path: Path) -> None:
     children = started(tmp_path, encoder="local", encoder_devices="1")
     found = {name: queues(child) for name, child in children.items()}
-    assert found == {"worker": ALL - {"encode"}, "encoder": {"encode"}}
+    assert found == {"worker": OURS - {"encode"}, "encoder": {"encode"}, **DELIVERER}
     assert children["encoder"].environment["CUDA_VISIBLE_DEVICES"] == "1"
     assert "CUDA_VISIBLE_DEVICES" not in children["worker"].environment
-    assert "--beat" not in children["encoder"].command
-    assert "--beat" in children["worker"].command
+    assert [name for name, child in children.items() if "--beat" in child.command] == ["worker"]
+
+
+def test_two_workers_do_not_open_one_port(tmp_path: Path) -> None:
+    children = started(tmp_path, worker_port="9100")
+    assert children["deliverer"].environment["INFERSCALE_WORKER_PORT"] == "0"
+    assert "INFERSCALE_WORKER_PORT" not in children["worker"].environment
 
 
 def test_without_devices_the_encoder_sees_what_this_process_does(tmp_path: Path) -> None:

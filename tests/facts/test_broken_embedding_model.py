@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-from django.conf import settings
 from facts.models import Fact
 from facts.search import facts_search
 from facts.selectors import owner_state
@@ -13,15 +11,13 @@ from tenants.models import Tenant
 from tests.factories import add_facts
 
 
-def test_it_is_stored_found_and_embedded_later(tenant: Tenant, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    working = settings.ENV
-    broken = working.model_copy(update={"embedding_model": str(tmp_path)})
-    monkeypatch.setattr(settings, "ENV", broken)
+def test_it_is_stored_found_and_embedded_later(tenant: Tenant, tmp_path: Path) -> None:
+    tenant.embedding_model = str(tmp_path)
     fact = add_facts(tenant, "Likes tea.")[0]
     assert fact.embedding is None
     assert [found.score for found in facts_search(tenant=tenant, query="tea")] == [None]
 
-    monkeypatch.setattr(settings, "ENV", working)
+    tenant.embedding_model = "demo"
     assert facts_embed_missing(tenant=tenant) == 1
     assert facts_embed_missing(tenant=tenant) == 0
     score = facts_search(tenant=tenant, query="tea")[0].score

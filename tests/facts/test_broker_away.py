@@ -53,6 +53,6 @@ def test_what_was_not_sent_is_found_as_unfinished(people: People, broker_away: N
     tenant: Tenant = people.tenant
     fact = add_facts(tenant, "Likes tea.")[0]
     found = encodings_unfinished(
-        tenant=tenant, fingerprint=FINGERPRINT, strategy=STRATEGY, older_than=timedelta(seconds=0)
+        tenant=tenant, fingerprint=FINGERPRINT, strategies=[STRATEGY], older_than=timedelta(seconds=0)
     )
     assert found == [fact.pk]

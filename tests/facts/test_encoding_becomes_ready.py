@@ -123,9 +123,9 @@ def test_an_owner_has_one_encoding_header(tenant: Tenant) -> None:
     owner = add_facts(tenant, "first")[0].owner
     encoding = encoding_start(fact_or_owner=owner, fingerprint=FINGERPRINT, strategy=STRATEGY)
     assert encoding_start(fact_or_owner=owner, fingerprint=FINGERPRINT, strategy=STRATEGY).pk == encoding.pk
-    assert header_encoding(owner_id=owner.pk, fingerprint=FINGERPRINT, strategy=STRATEGY) is None
+    assert header_encoding(owner_id=owner.pk, fingerprint=FINGERPRINT, strategies=[STRATEGY]) is None
     assert serve(MadeBlob(encoding, blob_key_of("h"), "d" * 32, tokens=20, bytes=10))
-    found = header_encoding(owner_id=owner.pk, fingerprint=FINGERPRINT, strategy=STRATEGY)
+    found = header_encoding(owner_id=owner.pk, fingerprint=FINGERPRINT, strategies=[STRATEGY])
     assert found == (blob_key_of("h"), "d" * 32, 20)
     owner.refresh_from_db()
     assert owner.change_seq == 2

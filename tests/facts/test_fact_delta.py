@@ -1,4 +1,5 @@
 from datetime import timedelta
+from typing import Any
 
 from django.utils import timezone
 from facts.models import Fact, Owner
@@ -12,7 +13,8 @@ from tests.factories import ALICE, FINGERPRINT, STRATEGY, add_facts, encode_fact
 
 def delta(after_seq: int, fingerprint: str = FINGERPRINT) -> list[FactRow]:
     owner_id = Owner.objects.get(name="alice").pk
-    return fact_delta(owner_id=owner_id, after_seq=after_seq, fingerprint=fingerprint, strategy=STRATEGY)
+    names: dict[str, Any] = {"fingerprint": fingerprint, "strategies": [STRATEGY], "embedding_model": "demo"}
+    return fact_delta(owner_id=owner_id, after_seq=after_seq, **names)
 
 
 def test_the_first_delta_is_everything_of_that_owner(tenant: Tenant) -> None:
@@ -55,10 +57,11 @@ def test_a_ready_encoding_is_in_the_next_delta_for_its_fingerprint_only(tenant: 
     assert [row.key for row in delta(seen, fingerprint="model-c")] == [None]
 
 
-def test_an_expired_fact_is_inactive(tenant: Tenant) -> None:
+def test_an_expired_fact_says_when_it_expired(tenant: Tenant) -> None:
     fact = add_facts(tenant, "On holiday.")[0]
-    Fact.objects.filter(pk=fact.pk).update(expires_at=timezone.now() - timedelta(seconds=1))
-    assert [row.active for row in delta(0)] == [False]
+    expiry = timezone.now() - timedelta(seconds=1)
+    Fact.objects.filter(pk=fact.pk).update(expires_at=expiry)
+    assert [(row.active, row.expires_at) for row in delta(0)] == [(True, expiry)]
 
 
 def test_a_vector_of_another_embedding_model_is_left_out(tenant: Tenant) -> None:

@@ -3,19 +3,16 @@
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 from django.db import connection
 from django.utils import timezone
 from facts.inputs import FoundFact
-from facts.models import Event, Extraction, Fact, FactHistory, Owner
+from facts.models import Event, Fact, FactHistory, Owner
 from facts.scopes import Scopes
-from facts.selectors import extraction_turns, fact_delta, fact_history, facts_matching, pairs_unsure
+from facts.selectors import extraction_turns, fact_delta, fact_history, pairs_unsure
 from facts.services import (
     Message,
-    extraction_request,
-    extraction_start,
     fact_delete,
     fact_update,
     facts_add,
@@ -28,37 +25,10 @@ from tenants.models import Tenant
 from tenants.scope import tenant_scope
 
 from tests.factories import ALICE, People, add_facts, encode_fact
+from tests.facts.remembering import active, kinds, remember, started
 
 PARALLEL = 20
 MARCH, APRIL = datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 4, 1, tzinfo=UTC)
-
-
-def started(tenant: Tenant, *said: str, scopes: Scopes = ALICE, **options: Any) -> Extraction:
-    messages = [Message("user", text) for text in said]
-    event = extraction_request(tenant=tenant, scopes=scopes, messages=messages, **options)
-    extraction = extraction_start(tenant=tenant, event_id=event.pk)
-    assert extraction is not None
-    return extraction
-
-
-def remember(tenant: Tenant, *texts: str, at: datetime | None = None, **options: Any) -> Event:
-    """A conversation in which each of these was said, and found."""
-    judged = options.pop("judged", None)
-    extraction = started(tenant, *texts, occurred_at=at, **options)
-    turns = extraction_turns(extraction=extraction)
-    found = [FoundFact(text, turn.pk, turn.occurred_at) for text, turn in zip(texts, turns, strict=True)]
-    event = facts_remember(extraction=extraction, found=found, judged=judged)
-    assert event is not None
-    assert event.status == "SUCCEEDED"
-    return event
-
-
-def active(tenant: Tenant) -> list[str]:
-    return [fact.text for fact in facts_matching(tenant=tenant).order_by("created_at")]
-
-
-def kinds(event: Event) -> list[str]:
-    return [result["event"] for result in event.results]
 
 
 def test_a_fact_knows_the_turn_that_said_it_and_the_job_that_found_it(tenant: Tenant) -> None:
@@ -121,7 +91,7 @@ def test_readers_that_follow_the_sequence_learn_of_both(tenant: Tenant) -> None:
     remember(tenant, "Ana lives in Berlin.")
     owner = Owner.objects.get()
     remember(tenant, "Ana moved to Paris.")
-    rows = fact_delta(owner_id=owner.pk, after_seq=owner.change_seq, fingerprint="f", strategy="s")
+    rows = fact_delta(owner_id=owner.pk, after_seq=owner.change_seq, embedding_model=tenant.embedding_model)
     assert {row.text: row.active for row in rows} == {"Ana lives in Berlin.": False, "Ana moved to Paris.": True}
 
 
@@ -223,7 +193,7 @@ def test_an_answer_that_comes_after_the_facts_would_have_expired_stores_none(ten
 def test_other_scopes_and_other_tenants_are_not_compared(tenant: Tenant, people: People) -> None:
     remember(tenant, "Ana lives in Berlin.")
     remember(tenant, "Ana moved to Paris.", scopes=Scopes(user_id="bob"))
-    remember(tenant, "Ana moved to Rome.", scopes=Scopes(user_id="alice", run_id="monday"))
+    remember(tenant, "Ana moved to Rome.", scopes=Scopes(user_id="alice", agent_id="guide"))
     remember(people.other_tenant, "Ana moved to Oslo.")
     assert not Fact.objects.filter(status="superseded").exists()
 

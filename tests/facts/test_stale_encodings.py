@@ -1,5 +1,7 @@
 """No KV outlives what it was computed from."""
 
+from typing import Any
+
 import pytest
 from facts.models import Encoding, Fact
 from facts.scopes import Scopes
@@ -8,6 +10,8 @@ from facts.services import encoding_drop, encoding_start, encodings_mark_stale, 
 from tenants.models import Tenant
 
 from tests.factories import ALICE, FINGERPRINT, STRATEGY, add_facts, encode_fact
+
+NAMES: dict[str, Any] = {"fingerprint": FINGERPRINT, "strategies": [STRATEGY], "embedding_model": "demo"}
 
 
 def states() -> dict[str, str]:
@@ -34,7 +38,7 @@ def test_readers_learn_by_the_delta_that_a_dependent_lost_its_kv(tenant: Tenant)
     encoding = encode_fact(second, context=[first])
     seen = Fact.objects.get(pk=second.pk).seq
     fact_delete(fact=first)
-    rows = fact_delta(owner_id=first.owner_id, after_seq=seen, fingerprint=FINGERPRINT, strategy=STRATEGY)
+    rows = fact_delta(owner_id=first.owner_id, after_seq=seen, **NAMES)
     assert [(row.text, row.active, row.key) for row in rows] == [("first", False, None), ("second", True, None)]
     assert encoding.key
 
@@ -82,5 +86,5 @@ def test_a_broken_blob_leaves_its_fact_in_the_next_delta_as_text(tenant: Tenant)
     seen = Fact.objects.get().seq
     assert encodings_mark_stale(tenant=tenant, ids=[encoding.pk]) == 1
     assert encodings_mark_stale(tenant=tenant, ids=[encoding.pk]) == 0
-    (row,) = fact_delta(owner_id=fact.owner_id, after_seq=seen, fingerprint=FINGERPRINT, strategy=STRATEGY)
+    (row,) = fact_delta(owner_id=fact.owner_id, after_seq=seen, **NAMES)
     assert (row.active, row.key) == (True, None)

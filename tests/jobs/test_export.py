@@ -1,13 +1,22 @@
 """Memories go out as JSON lines that import takes again."""
 
 import json
+import warnings
 from typing import Any
 
 import pytest
+from asgiref.sync import async_to_sync, sync_to_async
+from django.core.exceptions import ObjectDoesNotExist
+from django.test import AsyncClient
+from jobs.models import JobPart
+from tenants.models import Tenant
+from tenants.scope import tenant_scope
 from tenants.services import api_key_create, tenant_create
 
 from tests.api.conftest import Caller
 from tests.api.working import work
+from tests.streams import content_of
+from workers import exporting
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("broker")]
 EXPORTS = "/v1/exports/"
@@ -18,7 +27,7 @@ def exported(caller: Caller, **body: Any) -> tuple[str, str]:
     status, answer = caller.post(EXPORTS, {"schema": {}, **body})
     assert status == 201, answer
     work()
-    return answer["id"], b"".join(caller.client.get(f"{EXPORTS}{answer['id']}/download/")).decode()
+    return answer["id"], content_of(caller.client.get(f"{EXPORTS}{answer['id']}/download/")).decode()
 
 
 def test_what_is_exported_can_be_imported_elsewhere(owner: Caller) -> None:
@@ -54,6 +63,85 @@ def test_a_schema_chooses_fields_by_their_names(owner: Caller) -> None:
     export_id, _ = exported(owner, schema=json.dumps(schema))
     answer = owner.post(f"{EXPORTS}get/", {"memory_export_id": export_id})[1]
     assert answer["memories"] == [{"memory": "Alice keeps bees", "user_id": "alice"}]
+
+
+@pytest.fixture
+def in_parts(owner: Caller, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The id of an export of three parts."""
+    monkeypatch.setattr(exporting, "ROWS", 2)
+    owner.add(*(f"Fact {number}" for number in range(5)))
+    return exported(owner)[0]
+
+
+def asked(caller: Caller, export_id: str, call: str) -> Any:
+    if call == "download":
+        return caller.client.get(f"{EXPORTS}{export_id}/download/")
+    return caller.client.post(f"{EXPORTS}get/", {"memory_export_id": export_id}, content_type="application/json")
+
+
+def test_an_answer_in_pieces_is_one_document(owner: Caller, in_parts: str) -> None:
+    facts = [f"Fact {number}" for number in range(5)]
+    answer = asked(owner, in_parts, "get")
+    assert answer.headers["content-type"] == "application/json"
+    whole = json.loads(content_of(answer))
+    assert (whole["id"], whole["status"]) == (in_parts, "SUCCEEDED")
+    assert [memory["memory"] for memory in whole["memories"]] == facts
+    lines = content_of(asked(owner, in_parts, "download")).decode().splitlines()
+    assert [json.loads(line) for line in lines] == whole["memories"]
+
+
+def test_an_export_of_nothing_is_empty(owner: Caller) -> None:
+    export_id, lines = exported(owner)
+    assert lines == ""
+    assert owner.post(f"{EXPORTS}get/", {"memory_export_id": export_id})[1]["memories"] == []
+
+
+@pytest.mark.parametrize("call", ["download", "get"])
+def test_parts_are_read_as_they_are_sent(owner: Caller, tenant: Tenant, in_parts: str, call: str) -> None:
+    answer = asked(owner, in_parts, call)
+
+    async def read() -> bytes:
+        body = b""
+        async for piece in answer:
+            if not body:
+                await sync_to_async(change_last_part)()
+            body += piece
+        return body
+
+    def change_last_part() -> None:
+        with tenant_scope(tenant):
+            part = JobPart.objects.get(number=3)
+            JobPart.objects.filter(pk=part.pk).update(body=part.body.replace("Fact 4", "Changed since"))
+
+    assert b"Changed since" in async_to_sync(read)()
+
+
+@pytest.mark.parametrize("call", ["download", "get"])
+def test_an_export_that_is_deleted_while_it_is_sent_does_not_look_whole(
+    owner: Caller, in_parts: str, call: str
+) -> None:
+    answer = asked(owner, in_parts, call)
+
+    async def read() -> None:
+        async for _ in answer:
+            await sync_to_async(owner.delete)(f"{EXPORTS}{in_parts}/")
+
+    with pytest.raises(ObjectDoesNotExist):
+        async_to_sync(read)()
+
+
+def test_under_asgi_an_export_is_no_list_first(owner: Caller, in_parts: str) -> None:
+    """Django warns of answers that it has to read whole before it sends them."""
+
+    async def download() -> tuple[int, bytes]:
+        path, key = f"{EXPORTS}{in_parts}/download/", {"Authorization": f"Token {owner.key}"}
+        answer: Any = await AsyncClient().get(path, headers=key)
+        return answer.status_code, b"".join([part async for part in answer])
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message="StreamingHttpResponse must consume")
+        status, body = async_to_sync(download)()
+    assert (status, len(body.splitlines())) == (200, 5)
 
 
 def test_an_unfinished_export_says_how_far_it_is(owner: Caller) -> None:

@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 import redis
 from facts.models import Fact
+from jobs.models import Job, JobPart
+from jobs.services import job_cancel
 from tenants.models import Tenant
 from tenants.scope import tenant_scope
 
@@ -130,3 +132,29 @@ def test_texts_leave_the_job_once_they_are_stored(owner: Caller, broker: redis.R
     work()
     with tenant_scope(tenant):
         assert set(JobPart.objects.values_list("body", "is_done")) == {("", True)}
+
+
+def test_who_is_erased_meanwhile_is_not_stored_after_all(owner: Caller, tenant: Tenant) -> None:
+    rows = [{"memory": f"Alice has {n} bees", "user_id": "alice"} for n in range(3)]
+    rows += [
+        {"memory": "Bob drinks tea", "user_id": "bob", "run_id": "r1"},
+        {"memory": "Carol sails", "user_id": "carol"},
+    ]
+    answer = send_lines(owner, "\n".join(map(json.dumps, rows)))[1]
+    for path in ("user/alice", "run/r1"):
+        assert owner.delete(f"/v2/entities/{path}/")[0] == 200
+    with tenant_scope(tenant):
+        assert ["bees" in part.body or "tea" in part.body for part in JobPart.objects.all()] == [False]
+    assert "workers.jobs.run" in work()
+    done = owner.get(f"{IMPORTS}{answer['id']}/")[1]
+    assert (done["status"], done["total"], done["done"], done["progress"]) == ("SUCCEEDED", 1, 1, 1.0)
+    assert owner.texts() == ["Carol sails"]
+
+
+def test_what_a_failed_import_left_is_erased_with_its_user(owner: Caller, tenant: Tenant) -> None:
+    send_lines(owner, json.dumps({"memory": "Alice has bees", "user_id": "alice"}))
+    with tenant_scope(tenant):
+        job_cancel(job=Job.objects.get(), actor="test")
+    owner.delete("/v2/entities/user/alice/")
+    with tenant_scope(tenant):
+        assert JobPart.objects.get().body == ""

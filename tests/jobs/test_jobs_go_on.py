@@ -39,7 +39,7 @@ def dies_at_call(number: int, function: Any) -> Any:
 
 def let_runner_fall_silent(tenant: Tenant) -> None:
     with tenant_scope(tenant):
-        Job.objects.update(updated_at=timezone.now() - timedelta(minutes=3))
+        Job.objects.update(updated_at=timezone.now() - timedelta(minutes=7))
 
 
 def the_job(tenant: Tenant) -> Job:
@@ -89,7 +89,7 @@ def test_a_runner_that_was_replaced_changes_nothing_any_more(owner: Caller, tena
     first = job_take(tenant=tenant, job_id=job_id, now=timezone.now())
     assert first is not None
     assert job_take(tenant=tenant, job_id=job_id, now=timezone.now()) is None
-    second = job_take(tenant=tenant, job_id=job_id, now=timezone.now() + timedelta(minutes=3))
+    second = job_take(tenant=tenant, job_id=job_id, now=timezone.now() + timedelta(minutes=7))
     assert second is not None
     with pytest.raises(JobLostError):
         job_finish(job=first)

@@ -11,10 +11,10 @@ from facts.profiles import profiles_ask
 from facts.services import feedback_set
 from jobs.models import Job, JobKind, JobPart
 from jobs.services import NewPart, job_create
-from tenants.models import ApiKey, AuditEntry, Membership, ProjectSettings, Tenant
+from tenants.models import ApiKey, AuditEntry, Membership, ProjectSettings, Quota, Tenant
 from tenants.scope import every_tenant
 from tenants.selectors import api_key_authenticate
-from tenants.services import api_key_create, project_settings_update
+from tenants.services import api_key_create, project_settings_update, quota_set
 from usage.models import RequestRecord
 from usage.services import RequestRecordData, request_records_write
 from webhooks.models import Delivery, Webhook
@@ -23,7 +23,7 @@ from webhooks.services import webhook_create
 from tests.factories import People, add_facts, encode_fact, people_create
 
 MODELS = (
-    *(Tenant, Membership, ApiKey, ProjectSettings, AuditEntry, User),
+    *(Tenant, Membership, ApiKey, ProjectSettings, Quota, AuditEntry, User),
     *(Owner, Turn, Fact, FactHistory, Encoding, Event, Feedback, Profile),
     *(Webhook, Delivery, Job, JobPart, RequestRecord),
 )
@@ -42,6 +42,7 @@ def people() -> People:
         feedback_set(fact=fact, verdict="POSITIVE", reason="", actor="test")
         profiles_ask(tenant=tenant, user_ids=["alice"])
         project_settings_update(tenant=tenant, changes={"decay": True}, actor="test")
+        quota_set(tenant=tenant, limits={"facts": 1000}, actor="test")
         job_create(tenant=tenant, kind=JobKind.IMPORT, options={}, actor="test", parts=[NewPart("{}\n", 1)], total=1)
         api_key_create(tenant=tenant, name=f"key of {tenant.name}")
         request_records_write([RequestRecordData(tenant_id=tenant.pk, mode="inject", status=200, owner_name="alice")])

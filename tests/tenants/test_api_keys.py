@@ -27,7 +27,7 @@ def test_a_key_opens_its_tenant_without_any_scope_being_open(tenant: Tenant) -> 
 def test_the_key_itself_is_stored_nowhere(tenant: Tenant) -> None:
     api_key, raw = api_key_create(tenant=tenant, name="app")
     assert raw.startswith("isk_")
-    assert len(raw) == 4 + 43
+    assert len(raw) == 4 + 43 + 8  # the last eight mark the tenant
     with every_tenant():
         row = ApiKey.objects.filter(pk=api_key.pk).values().get()
     assert row["prefix"] == raw[:12]

@@ -10,12 +10,12 @@ from django_scopes.exceptions import ScopeError
 from facts.models import Fact
 from tenants.models import ApiKey, Tenant
 from tenants.scope import TenantManager, every_tenant, tenant_scope
-from usage.models import TierSample
+from usage.models import RollUpMark, TierSample
 
 from tests.factories import add_facts, people_create
 
 OURS = ("tenants", "facts", "usage")
-THE_PLATFORMS = (Tenant, TierSample)
+THE_PLATFORMS = (Tenant, TierSample, RollUpMark)
 OWNED = [model for label in OURS for model in apps.get_app_config(label).get_models() if model not in THE_PLATFORMS]
 QUERIES: list[Callable[[Manager[Any]], Any]] = [
     lambda objects: list(objects.all()),

@@ -3,6 +3,7 @@
 from typing import Any
 
 from facts.services.extraction import MAX_WISH
+from facts.text import MAX_CATEGORIES
 from rest_framework import serializers
 from rest_framework.exceptions import ParseError
 
@@ -15,6 +16,7 @@ from api.fields import (
     TimestampField,
 )
 from api.inputs.base import Input
+from api.inputs.project import CategoryField
 from api.inputs.scoped import ScopedInput, check_metadata_names
 
 MAX_MESSAGES = 1000
@@ -32,7 +34,6 @@ class WishField(StrictCharField):
 
 class AddInput(ScopedInput):
     ignored: tuple[str, ...] = (
-        "custom_categories",
         "agent_custom_instructions",
         "structured_data_schema",
         "async_mode",
@@ -51,9 +52,20 @@ class AddInput(ScopedInput):
     custom_instructions = WishField(help_text="Further instructions for finding facts")
     includes = WishField(help_text="What facts to look for alone")
     excludes = WishField(help_text="What facts to leave out")
+    custom_categories = serializers.ListField(
+        child=CategoryField(),
+        required=False,
+        allow_null=True,
+        max_length=MAX_CATEGORIES,
+        help_text="Those that the facts found may have, in place of the project's",
+    )
     metadata = MetadataField(required=False, allow_null=True)
     categories = serializers.ListField(
-        child=StrictCharField(max_length=255), required=False, allow_null=True, max_length=100
+        child=StrictCharField(max_length=255),
+        required=False,
+        allow_null=True,
+        max_length=MAX_CATEGORIES,
+        help_text="Of all memories of this call",
     )
     immutable = StrictBooleanField(required=False, default=False)
     expiration_date = ExpirationField(required=False, allow_null=True)

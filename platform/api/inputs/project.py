@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from facts.text import check_metadata
+from facts.text import MAX_CATEGORIES, check_metadata, clean_categories
 from rest_framework import serializers
 from rest_framework.exceptions import ParseError
 
@@ -33,6 +33,7 @@ class CategoryField(AnyJSONField):
         described = isinstance(data, dict) and data and all(isinstance(text, str) for text in data.values())
         if not (described or (isinstance(data, str) and data.strip())):
             raise serializers.ValidationError('Must be a name or an object {"name": "description"}.')
+        explained(clean_categories, list(data) if described else [data])
         return data
 
 
@@ -45,7 +46,7 @@ class ProjectUpdateInput(Input):
 
     custom_instructions = _instructions()
     agent_custom_instructions = _instructions()
-    custom_categories = serializers.ListField(child=CategoryField(), required=False, max_length=100)
+    custom_categories = serializers.ListField(child=CategoryField(), required=False, max_length=MAX_CATEGORIES)
     multilingual = StrictBooleanField(required=False)
     decay = StrictBooleanField(required=False)
     memory_depth = StrictCharField(required=False, allow_blank=True, max_length=255)

@@ -45,7 +45,6 @@ class ListInput(FilteredInput):
 
 class SearchInput(FilteredInput):
     ignored: tuple[str, ...] = (
-        "rerank",
         "reference_date",
         "keyword_search",
         "latest_only",
@@ -62,6 +61,9 @@ class SearchInput(FilteredInput):
     metadata = MetadataField(required=False, allow_null=True)
     top_k = serializers.IntegerField(required=False, default=10, min_value=1, max_value=1000)
     threshold = serializers.FloatField(required=False, default=0.1, min_value=0, max_value=1)
+    rerank = serializers.BooleanField(
+        required=False, default=False, help_text="in the order of the reranker, where the installation has one"
+    )
     fields = serializers.ListField(  # type: ignore[assignment]  # the metaclass takes it away from Serializer.fields
         child=serializers.ChoiceField(choices=FoundMemoryOutput.Meta.fields),
         required=False,

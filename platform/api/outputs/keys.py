@@ -63,6 +63,12 @@ class StoredOutput(Raw):
     bytes = serializers.IntegerField(help_text="of KV in the store")
 
 
+class QuotaOutput(Raw):
+    name = serializers.CharField()
+    limit = serializers.IntegerField(allow_null=True, help_text="set by the platform's operators; null: none")
+    used = serializers.IntegerField(allow_null=True, help_text="now, or in this day or month of UTC; null: not counted")
+
+
 class DayOutput(Raw):
     day = serializers.DateField(help_text="in UTC")
     chats = serializers.IntegerField()
@@ -76,5 +82,6 @@ class UsageOutput(Raw):
     since = serializers.DateTimeField()
     until = serializers.DateTimeField()
     stored = StoredOutput(help_text="now")
+    quotas = QuotaOutput(many=True)
     total = DayOutput(help_text="of all days; `day` is the last")
     days = DayOutput(many=True)

@@ -3,7 +3,7 @@
 from typing import Any
 from uuid import UUID
 
-from facts.models import Event, Fact, FactHistory, OwnerKind, Verdict
+from facts.models import Event, Fact, FactHistory, OwnerKind, ProfileStatus, Verdict
 from facts.search import ScoredFact
 from rest_framework import serializers
 from tenants.models import Membership, ProjectSettings
@@ -73,7 +73,10 @@ class UpdatedOutput(MemoryOutput):
 
 
 class FoundMemoryOutput(MemoryOutput):
-    """A memory with its cosine with the query: null for one that has no vector yet."""
+    """A memory with its cosine with the query: null for one that has no vector yet.
+
+    The breakdown has it as `semantic`, and as `rerank` the relevance that a reranker gave, where it saw the memory.
+    """
 
     score = serializers.FloatField(allow_null=True)
     score_breakdown = serializers.DictField(child=serializers.FloatField(allow_null=True))
@@ -83,7 +86,8 @@ class FoundMemoryOutput(MemoryOutput):
 
     def to_representation(self, found: ScoredFact) -> dict[str, Any]:  # type: ignore[override]
         memory = MemoryOutput(found.fact).data
-        return {**memory, "score": found.score, "score_breakdown": {"semantic": found.score}}
+        reranked = {} if found.relevance is None else {"rerank": found.relevance}
+        return {**memory, "score": found.score, "score_breakdown": {"semantic": found.score, **reranked}}
 
 
 class FoundOutput(Raw):
@@ -199,6 +203,8 @@ class FeedbackOutput(Raw):
 class SummaryOutput(Raw):
     summary = serializers.CharField(allow_blank=True)
     count = serializers.IntegerField(help_text="memories that match")
+    status = serializers.ChoiceField(choices=ProfileStatus.choices)
+    error = serializers.CharField(allow_blank=True, help_text="Why the model wrote none")
 
 
 class ProjectOutput(serializers.ModelSerializer[ProjectSettings]):

@@ -3,13 +3,12 @@
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from facts.models import OwnerKind
 from facts.selectors import entities_list, entity_get, entity_is_known
-from facts.services import entity_erase
-from jobs.services import exports_erase
+from jobs.services import imports_erase
 from rest_framework.exceptions import NotFound, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.idempotency import kept_answers_erase
+from api.erasure import owner_erase
 from api.outputs import DeletedManyOutput, EntityOutput, EntityPageOutput
 from api.pagination import Pages
 from api.views.base import READ, WRITE, TenantView
@@ -67,11 +66,11 @@ class EntityView(TenantView):
 
 
 def erase_entity(view: TenantView, kind: str, name: str) -> Response:
-    if not entity_is_known(tenant=view.tenant, kind=kind, name=name):
+    """Of one that is only about to be imported, that is called off."""
+    known = entity_is_known(tenant=view.tenant, kind=kind, name=name)
+    if not known and not imports_erase(tenant=view.tenant, named={f"{kind}_id": name}):
         raise NotFound(f"No memory names the {kind} {name}.")
-    erased = entity_erase(tenant=view.tenant, kind=kind, name=name, actor=view.caller.actor)
-    kept_answers_erase(tenant=view.tenant)
-    exports_erase(tenant=view.tenant)
+    erased = owner_erase(tenant=view.tenant, kind=kind, name=name, actor=view.caller.actor)
     answer = {"message": f"The {kind} is erased: {erased.count} memories.", "event_id": erased.event.pk}
     return Response(DeletedManyOutput(answer).data)
 

@@ -1,18 +1,15 @@
-"""Feedback on memories, and a summary of them."""
+"""Feedback on memories."""
 
 from drf_spectacular.utils import extend_schema
-from facts.selectors import fact_get, facts_matching
+from facts.selectors import fact_get
 from facts.services import feedback_set
-from facts.summary import summarise
 from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.inputs import FeedbackInput, SummaryInput
-from api.outputs import FeedbackOutput, SummaryOutput
-from api.views.base import READ, WRITE, TenantView
-
-SUMMARISED = 200
+from api.inputs import FeedbackInput
+from api.outputs import FeedbackOutput
+from api.views.base import WRITE, TenantView
 
 
 class FeedbackView(TenantView):
@@ -41,21 +38,3 @@ class FeedbackView(TenantView):
             "message": "Feedback stored." if feedback else "Feedback taken back.",
         }
         return Response(FeedbackOutput(answer).data)
-
-
-class SummaryView(TenantView):
-    key_scopes = {"POST": READ}
-
-    @extend_schema(
-        operation_id="memories_summary",
-        summary="What is remembered, in a short text",
-        description="The newest memories that match, a line each, as many as fit in 2,000 characters.",
-        request=SummaryInput,
-        responses=SummaryOutput,
-        tags=["memories"],
-    )
-    def post(self, request: Request) -> Response:
-        given = SummaryInput.checked(request.data)
-        facts = facts_matching(tenant=self.tenant, condition=given["condition"], show_expired=given["show_expired"])
-        answer = {"count": facts.count(), "summary": summarise(facts.defer("embedding")[:SUMMARISED])}
-        return Response(SummaryOutput(answer).data)

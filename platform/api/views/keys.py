@@ -1,5 +1,6 @@
 """Keys, usage and the audit trail: what a tenant's administrator looks after."""
 
+from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.exceptions import NotFound
@@ -7,6 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from tenants.selectors import api_key_get, api_keys_list, audit_list
 from tenants.services import api_key_create, api_key_revoke
+from usage.quotas import quota_states
 from usage.summary import stored_usage, usage_by_day, usage_total
 
 from api.inputs.keys import KeyInput, UsageQuery
@@ -65,7 +67,7 @@ class UsageView(TenantView):
 
     @extend_schema(
         operation_id="usage_get",
-        summary="What the project stores and used, by day",
+        summary="What the project stores and used, by day, and its quotas",
         parameters=[UsageQuery],
         responses=UsageOutput,
         tags=["keys"],
@@ -74,7 +76,8 @@ class UsageView(TenantView):
         period = UsageQuery.checked(request.query_params.dict())
         days = usage_by_day(tenant=self.tenant, **period)
         total = usage_total(days, last=period["until"].date())
-        answer = {**period, "stored": stored_usage(tenant=self.tenant), "total": total, "days": days}
+        stored, quotas = stored_usage(tenant=self.tenant), quota_states(tenant=self.tenant, now=timezone.now())
+        answer = {**period, "stored": stored, "quotas": quotas, "total": total, "days": days}
         return Response(UsageOutput(answer).data)
 
 

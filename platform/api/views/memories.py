@@ -4,13 +4,13 @@ from typing import Any
 
 from django.db.models import QuerySet
 from drf_spectacular.utils import OpenApiParameter, extend_schema
-from facts.inputs import AddResult, ExtractionWishes, Message
+from facts.inputs import AddResult, Message
 from facts.models import Event, EventStatus, Fact
 from facts.selectors import facts_matching
 from facts.services import extraction_request, facts_add
+from facts.wishes import extraction_wishes
 from rest_framework.request import Request
 from rest_framework.response import Response
-from tenants.selectors import project_settings
 
 from api.authentication import KeyHolder
 from api.inputs import AddInput, ListInput
@@ -76,10 +76,12 @@ def add_memories(caller: KeyHolder, given: dict[str, Any]) -> AddResult:
 
 def find_memories(caller: KeyHolder, given: dict[str, Any]) -> Event:
     """The job that finds what a checked AddInput's messages say."""
-    wishes = ExtractionWishes(
-        instructions=given.get("custom_instructions") or project_settings(tenant=caller.tenant).custom_instructions,
+    wishes = extraction_wishes(
+        tenant=caller.tenant,
+        instructions=given.get("custom_instructions") or "",
         includes=given.get("includes") or "",
         excludes=given.get("excludes") or "",
+        categories=given.get("custom_categories"),
     )
     return extraction_request(**_asked(caller, given), wishes=wishes)
 

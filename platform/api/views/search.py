@@ -19,7 +19,11 @@ class SearchView(TenantView):
     @extend_schema(
         operation_id="memories_search",
         summary="Search memories by meaning",
-        description="The nearest `top_k` of all that match the filters; those without a vector come last, unscored.",
+        description=(
+            "The best `top_k` of all that match the filters. Ranks by meaning and by words make the order together; "
+            "`score`, with which `threshold` is compared, is the cosine of meaning alone, so that a memory with the "
+            "query's words may stand before one of a higher score. Those without a vector come last, unscored."
+        ),
         request=SearchInput,
         responses=FoundOutput,
         tags=["memories"],
@@ -37,6 +41,7 @@ def search_memories(tenant: Tenant, given: dict[str, Any]) -> list[dict[str, Any
         top_k=given["top_k"],
         threshold=given["threshold"] or -1.0,  # 0 leaves nothing out, and a cosine may be negative
         show_expired=given["show_expired"],
+        with_reranker=given["rerank"],
     )
     results = [dict(memory) for memory in FoundMemoryOutput(found, many=True).data]  # type: ignore[arg-type]
     if wanted := given.get("fields"):

@@ -1,7 +1,7 @@
 """Import and export. Both are jobs of the workers."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 from uuid import UUID
 
@@ -10,9 +10,10 @@ from django.http.response import HttpResponseBase
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from jobs.models import Job, JobKind, JobState
-from jobs.selectors import export_latest, job_get, job_lines, job_refusals
+from jobs.selectors import export_latest, job_get, job_lines, job_refusals, part_body
 from jobs.services import NewPart, job_create, job_delete
 from rest_framework.exceptions import NotFound
+from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 from tenants.models import Tenant
@@ -59,7 +60,7 @@ class ExportGetView(TenantView):
         responses={200: ExportOutput, 202: JobOutput},
         tags=["import and export"],
     )
-    def post(self, request: Request) -> Response:
+    def post(self, request: Request) -> HttpResponseBase:
         given = ExportGetInput.checked(request.data)
         if (export_id := given.get("memory_export_id")) is not None:
             job = found_export(self.tenant, export_id)
@@ -71,10 +72,7 @@ class ExportGetView(TenantView):
             raise Conflict(f"The export failed: {job.error}")
         if job.state != JobState.SUCCEEDED:
             return Response(JobOutput(job).data, status=202)
-        names = chosen_fields(job.options["schema"])
-        rows = [json.loads(line) for body in job_lines(job=job) for line in body.split("\n") if line]
-        memories = [{name: row[name] for name in names} for row in rows]
-        return Response({"id": job.pk, "status": job.state, "memories": memories})
+        return StreamingHttpResponse(_export_answer(job), content_type="application/json")
 
 
 @extend_schema(parameters=[EXPORT], tags=["import and export"])
@@ -179,10 +177,24 @@ def chosen_fields(schema: dict[str, Any]) -> list[str]:
     return [name for name in fields if name in wanted] or list(fields)
 
 
+async def _export_answer(job: Job) -> AsyncIterator[bytes]:
+    """An ExportOutput, a part of the export at a time."""
+    names = chosen_fields(job.options["schema"])
+    head = JSONRenderer().render({"id": job.pk, "status": job.state, "memories": []})
+    yield head.removesuffix(b"]}")
+    between = b""
+    async for body in job_lines(job=job):
+        rows = (json.loads(line) for line in body.split("\n") if line)
+        memories = JSONRenderer().render([{name: row[name] for name in names} for row in rows])
+        yield between + memories[1:-1]
+        between = b","
+    yield b"]}"
+
+
 def _parts(rows: list[dict[str, Any]]) -> Iterator[NewPart]:
     for start in range(0, len(rows), ROWS):
         chunk = rows[start : start + ROWS]
-        yield NewPart("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in chunk), len(chunk))
+        yield NewPart(part_body(chunk), len(chunk))
 
 
 def _import_answer(job: Job) -> Any:

@@ -36,7 +36,7 @@ class WebhooksView(TenantView):
         description=(
             "A POST a change, signed as the Standard Webhooks specification says (`webhook-id`, `webhook-timestamp`, "
             "`webhook-signature`) with the `secret` that is answered here and not again. What is not answered with "
-            "2xx is sent again, for about a day."
+            "2xx within 15 s is sent again, for about a day."
         ),
         request=WebhookInput,
         responses=NewWebhookOutput,

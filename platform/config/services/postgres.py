@@ -18,6 +18,7 @@ from config.services.processes import end, pid_is, read_pid
 
 DATABASE = "inferscale"
 PORT = 5432
+CONNECTIONS = 400  # each web process, engine and worker keeps some dozens under load
 START_SECONDS = 120  # crash recovery on a slow disk
 START_TRIES = 3  # backends of a killed server may take a moment to notice
 STOP_SECONDS = 60
@@ -129,7 +130,8 @@ class PostgresServer(Server):
 
     def _launch(self) -> None:
         sockets = f"-c listen_addresses='' -c port={PORT} -k {self.place.socket_folder} -c unix_socket_permissions=0700"
-        options = ["-w", "-t", str(START_SECONDS), "-l", str(self.place.log), "-o", sockets]
+        server = f"{sockets} -c max_connections={CONNECTIONS}"
+        options = ["-w", "-t", str(START_SECONDS), "-l", str(self.place.log), "-o", server]
         for _ in range(START_TRIES):
             status, output = self._run("pg_ctl", "-D", str(self.data), *options, "start")
             if status == 0 or self.pid() is not None:

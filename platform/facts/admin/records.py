@@ -11,10 +11,9 @@ from django.http import HttpRequest
 from tenants.admin_base import ReadOnlyAdmin
 from unfold.decorators import action, display
 
-from facts.enqueue import DROP_STALE, ENCODE_FACT, enqueue_many
 from facts.errors import InvalidInputError
-from facts.models import Encoding, Event, Feedback, Owner, Profile, Turn
-from facts.services import encodings_mark_stale, extraction_retry
+from facts.models import Encoding, Event, Feedback, Owner, Profile, Summary, Turn
+from facts.services import encodings_remake, extraction_retry
 
 
 @admin.register(Owner)
@@ -51,6 +50,7 @@ class EncodingAdmin(ReadOnlyAdmin):
         "strategy",
         "tokens",
         "attempts",
+        "refreshes",
         "error",
         "updated_at",
     )
@@ -65,11 +65,7 @@ class EncodingAdmin(ReadOnlyAdmin):
         chosen = queryset.select_related("tenant").order_by("tenant_id", "owner_id")
         marked = 0
         for tenant, group in groupby(chosen, key=lambda encoding: encoding.tenant):
-            encodings = list(group)
-            marked += encodings_mark_stale(tenant=tenant, ids=[encoding.pk for encoding in encodings])
-            facts = {encoding.fact_id for encoding in encodings} - {None}
-            enqueue_many(DROP_STALE, [(tenant.pk, owner_id) for owner_id in {e.owner_id for e in encodings}])
-            enqueue_many(ENCODE_FACT, [(tenant.pk, fact_id) for fact_id in facts])
+            marked += encodings_remake(tenant=tenant, ids=[encoding.pk for encoding in group])
         self.message_user(request, f"{marked} encodings are dropped and made again.", messages.SUCCESS)
 
     def has_encode_permission(self, request: HttpRequest) -> bool:
@@ -121,4 +117,12 @@ class ProfileAdmin(ReadOnlyAdmin):
     list_filter = ("status", "tenant")
     list_select_related = ("tenant",)
     search_fields = ("user_id",)
+    ordering = ("-updated_at",)
+
+
+@admin.register(Summary)
+class SummaryAdmin(ReadOnlyAdmin):
+    list_display = ("__str__", "status", "error", "tenant", "updated_at")
+    list_filter = ("status", "tenant")
+    list_select_related = ("tenant",)
     ordering = ("-updated_at",)

@@ -14,6 +14,7 @@ from facts.models.fact import Fact
 from facts.models.owner import Owner
 
 GRACE = timedelta(minutes=2)  # without a sign of life a pending encoding counts as lost
+KEPT = timedelta(minutes=1)  # a replaced blob, for requests that were promised it
 
 
 class EncodingState(models.TextChoices):
@@ -26,8 +27,8 @@ class EncodingState(models.TextChoices):
 class Encoding(models.Model):
     """Without a fact it is the owner's encoding header.
 
-    Only a ready encoding is served. A stale one stays until its blob (if it has a `key`) is dropped from every tier;
-    beside it a new one can be pending or ready.
+    Only a ready encoding is served. A pending one beside it is its refinement and takes its place once ready. A stale
+    one stays until its blob (if it has a `key`) is dropped from every tier, not before `keep_until`.
     """
 
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="encodings")
@@ -46,6 +47,9 @@ class Encoding(models.Model):
     attempts = models.IntegerField(default=0)
     fact_hash = models.CharField(max_length=64, blank=True, default="")
     taken_by = models.UUIDField(null=True, blank=True, help_text="The fact in whose pass it is encoded while pending")
+    checked_at = models.DateTimeField(null=True, blank=True, help_text="Facts stored until then were looked at")
+    refreshes = models.IntegerField(default=0, help_text="How often a context of newer facts was tried for this text")
+    keep_until = models.DateTimeField(null=True, blank=True, help_text="Of a stale one that a better one replaced")
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
 
@@ -55,14 +59,20 @@ class Encoding(models.Model):
         constraints = (
             models.UniqueConstraint(
                 fields=("owner", "fact", "fingerprint", "strategy"),
-                condition=~models.Q(state="stale"),
+                condition=models.Q(state="ready"),
                 nulls_distinct=False,
-                name="encoding_once",
+                name="encoding_served_once",
+            ),
+            models.UniqueConstraint(
+                fields=("owner", "fact", "fingerprint", "strategy"),
+                condition=models.Q(state__in=("pending", "failed")),
+                nulls_distinct=False,
+                name="encoding_made_once",
             ),
         )
         indexes = (
             GinIndex(fields=("context_fact_ids",), name="encoding_by_context"),
-            models.Index(fields=("tenant", "state"), name="encoding_by_state"),
+            models.Index(fields=("tenant", "state"), include=("fact", "bytes"), name="encoding_by_state"),
             models.Index(fields=("key",), name="encoding_by_key"),
         )
 

@@ -24,8 +24,13 @@ class Extraction(models.Model):
     instructions = models.TextField(blank=True, default="")
     includes = models.TextField(blank=True, default="")
     excludes = models.TextField(blank=True, default="")
+    known_categories = models.JSONField(
+        default=dict, blank=True, help_text="Those that a found fact may have, and what is meant by each"
+    )
     metadata = models.JSONField(default=dict, blank=True)
-    categories = ArrayField(models.CharField(max_length=255), default=list, blank=True)
+    categories = ArrayField(
+        models.CharField(max_length=255), default=list, blank=True, help_text="Of all facts that are found"
+    )
     expires_at = models.DateTimeField(null=True, blank=True)
     immutable = models.BooleanField(default=False)
     actor = models.CharField(max_length=255, blank=True, default="")

@@ -64,6 +64,7 @@ class Fact(models.Model):
     claim_key = models.CharField(
         max_length=32, blank=True, default="", help_text="Of the attribute that it gives a value, if it does"
     )
+    claim_version = models.SmallIntegerField(default=0, help_text="Of the rules that made the claim_key")
     seq = models.BigIntegerField(default=0, help_text="The owner's change_seq at the last change")
     embedding = models.BinaryField(null=True, help_text="float32, little-endian, unit norm")
     embedding_model = models.CharField(max_length=255, blank=True, default="")
@@ -86,7 +87,20 @@ class Fact(models.Model):
         indexes = (
             models.Index(fields=("owner", "seq"), name="fact_by_seq"),
             models.Index(fields=("tenant", "-created_at"), name="fact_by_time"),
+            # Enough to count facts without reading them: with their vectors they are long rows.
+            models.Index(
+                fields=("tenant", "owner"),
+                include=("id", "expires_at"),
+                name="fact_active",
+                condition=models.Q(status="active"),
+            ),
+            models.Index(
+                fields=("tenant", "-created_at"), name="fact_with_category", condition=~models.Q(categories=[])
+            ),
             models.Index(fields=("owner", "claim_key"), name="fact_by_claim", condition=~models.Q(claim_key="")),
+            models.Index(
+                fields=("tenant", "claim_version"), name="fact_by_claim_version", condition=models.Q(status="active")
+            ),
             GinIndex(fields=("words",), name="fact_by_words"),
         )
 

@@ -19,7 +19,7 @@ class Owner(models.Model):
     """`change_seq` moves with every change of the memory, `erasure_epoch` when something was changed or erased.
 
     Both move in the transaction of the change, under this row's lock: who has read up to a `change_seq` has seen all
-    facts of that or a lower `seq`.
+    facts of that or a lower `seq`. `checked_seq`: what had changed by then can make no encoding better any more.
     """
 
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="owners")
@@ -27,6 +27,8 @@ class Owner(models.Model):
     name = models.CharField(max_length=255)
     change_seq = models.BigIntegerField(default=0)
     erasure_epoch = models.BigIntegerField(default=0)
+    checked_seq = models.BigIntegerField(default=0)
+    erased_at = models.DateTimeField(null=True, blank=True, editable=False, help_text="When all was last deleted")
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     objects = TenantManager()

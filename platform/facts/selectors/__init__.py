@@ -1,17 +1,36 @@
 """Reads on memory. Each opens the tenant's scope itself when given a tenant, else runs in the caller's."""
 
 from facts.selectors.blobs import (
+    KnownBlob,
+    OwnedBlob,
     ReadyBlob,
     ServedBlob,
+    blobs_by_key,
+    blobs_known,
     blobs_of_owner,
     facts_unencoded,
     keys_of_owners,
     known_keys,
+    kv_bytes,
+    kv_is_full,
+    kv_total,
     owners_with_stale,
     ready_blobs,
     served_keys,
 )
+from facts.selectors.browse import (
+    FactFilter,
+    categories_known,
+    encoding_context,
+    encodings_of,
+    fact_look,
+    facts_browse,
+    facts_condition,
+    facts_look,
+    turns_around,
+)
 from facts.selectors.encodings import (
+    encodings_failed,
     encodings_outdated,
     encodings_to_drop,
     encodings_unfinished,
@@ -20,23 +39,56 @@ from facts.selectors.encodings import (
     headers_unfinished,
 )
 from facts.selectors.entities import Entity, entities_list, entity_get, entity_is_known
-from facts.selectors.extractions import extraction_turns, extractions_unfinished, pairs_unsure
-from facts.selectors.facts import fact_get, fact_history, facts_by_id, facts_matching
+from facts.selectors.extractions import extraction_turns, extractions_list, extractions_unfinished, pairs_unsure
+from facts.selectors.facts import fact_get, fact_history, facts_by_id, facts_count, facts_matching
+from facts.selectors.figures import MemoryFigures, memory_figures
 from facts.selectors.owners import OwnerState, event_get, events_list, owner_get, owner_state
-from facts.selectors.rows import FactRow, earlier_facts, fact_delta, facts_from, other_facts
+from facts.selectors.owners_browse import OwnerFigures, owner_by_id, owner_figures, owners_browse
+from facts.selectors.refinable import (
+    encodings_unchecked,
+    facts_unrefined,
+    owners_unchecked,
+    vectors_of_owner,
+    work_is_under_way,
+)
+from facts.selectors.rows import (
+    FactRow,
+    VectorRow,
+    earlier_facts,
+    fact_delta,
+    facts_from,
+    other_facts,
+    vectors_read,
+)
 from facts.selectors.turns import turns_before, turns_readable
-from facts.selectors.words import facts_by_words
+from facts.selectors.vectors import Prepared, vectors_prepared
+from facts.selectors.words import MOST_BY_WORDS, facts_among_by_words, facts_by_words
 
 __all__ = [
+    "MOST_BY_WORDS",
     "Entity",
+    "FactFilter",
     "FactRow",
+    "KnownBlob",
+    "MemoryFigures",
+    "OwnedBlob",
+    "OwnerFigures",
     "OwnerState",
+    "Prepared",
     "ReadyBlob",
     "ServedBlob",
+    "VectorRow",
+    "blobs_by_key",
+    "blobs_known",
     "blobs_of_owner",
+    "categories_known",
     "earlier_facts",
+    "encoding_context",
+    "encodings_failed",
+    "encodings_of",
     "encodings_outdated",
     "encodings_to_drop",
+    "encodings_unchecked",
     "encodings_unfinished",
     "entities_list",
     "entity_get",
@@ -44,27 +96,48 @@ __all__ = [
     "event_get",
     "events_list",
     "extraction_turns",
+    "extractions_list",
     "extractions_unfinished",
     "fact_delta",
     "fact_encoding",
     "fact_get",
     "fact_history",
+    "fact_look",
+    "facts_among_by_words",
+    "facts_browse",
     "facts_by_id",
     "facts_by_words",
+    "facts_condition",
+    "facts_count",
     "facts_from",
+    "facts_look",
     "facts_matching",
     "facts_unencoded",
+    "facts_unrefined",
     "header_encoding",
     "headers_unfinished",
     "keys_of_owners",
     "known_keys",
+    "kv_bytes",
+    "kv_is_full",
+    "kv_total",
+    "memory_figures",
     "other_facts",
+    "owner_by_id",
+    "owner_figures",
     "owner_get",
     "owner_state",
+    "owners_browse",
+    "owners_unchecked",
     "owners_with_stale",
     "pairs_unsure",
     "ready_blobs",
     "served_keys",
+    "turns_around",
     "turns_before",
     "turns_readable",
+    "vectors_of_owner",
+    "vectors_prepared",
+    "vectors_read",
+    "work_is_under_way",
 ]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from uuid import UUID
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 from tenants.models import Tenant
 from tenants.scope import tenant_scope
@@ -37,7 +37,8 @@ def extractions_unfinished(*, tenant: Tenant, limit: int = 1000) -> list[UUID]:
 def pairs_unsure(*, extraction: Extraction, found: Sequence[FoundFact], limit: int) -> list[Pair]:
     """Stored and new facts that rules cannot tell apart, the nearest first; also among the new ones."""
     texts = list(dict.fromkeys(fact.text for fact in found))
-    vectors = embed_texts(texts)
+    model = extraction.tenant.embedding_model
+    vectors = embed_texts(texts, model=model)
     unsure: dict[Pair, float] = {}
 
     def note(stored: str, new: str, cosine: float | None) -> None:
@@ -50,6 +51,7 @@ def pairs_unsure(*, extraction: Extraction, found: Sequence[FoundFact], limit: i
             scopes=extraction.scopes,
             texts=texts,
             vectors=vectors,
+            embedding_model=model,
         )
     for i, (text, rivals) in enumerate(zip(texts, known, strict=True)):
         for rival in rivals:
@@ -61,3 +63,10 @@ def pairs_unsure(*, extraction: Extraction, found: Sequence[FoundFact], limit: i
 
 def cosine_of(one: bytes | None, other: bytes | None) -> float | None:
     return None if one is None or other is None else float(vector_of(one) @ vector_of(other))
+
+
+def extractions_list(*, tenant: Tenant, status: str = "") -> QuerySet[Extraction]:
+    """With their events and owners, newest first; of one status where it is given."""
+    with tenant_scope(tenant):
+        found = Extraction.objects.select_related("event", "owner").order_by("-event__created_at", "-pk")
+        return found.filter(event__status=status) if status else found

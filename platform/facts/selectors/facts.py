@@ -30,6 +30,12 @@ def facts_matching(
         return facts if show_expired else facts.filter(not_expired())
 
 
+def facts_count(*, tenant: Tenant) -> int:
+    """Active facts, expired ones among them."""
+    with tenant_scope(tenant):
+        return Fact.objects.filter(status=FactStatus.ACTIVE).count()
+
+
 def fact_get(*, tenant: Tenant, fact_id: UUID) -> Fact | None:
     """Also an expired one; None for a deleted, unknown or another tenant's."""
     with tenant_scope(tenant):

@@ -8,8 +8,8 @@ import numpy as np
 from django.db.models import Q, QuerySet
 from numpy.typing import NDArray
 
-from facts.embedding import embedding_model, vector_of
-from facts.models import Fact, FactStatus, Owner
+from facts.embedding import vector_of
+from facts.models import Fact, FactStatus, Owner, OwnerKind
 from facts.scopes import Scopes
 from facts.selectors.facts import not_expired
 from facts.text import text_hash
@@ -30,15 +30,16 @@ class Rival:
 
 
 def rivals_of(
-    *, owner: Owner, scopes: Scopes, texts: Sequence[str], vectors: Sequence[bytes | None]
+    *, owner: Owner, scopes: Scopes, texts: Sequence[str], vectors: Sequence[bytes | None], embedding_model: str
 ) -> list[list[Rival]]:
-    """For each new fact the ones of the very same scopes that hold now, the nearest first.
+    """For each new fact the ones about the same that hold now, the nearest first: of the very same scopes, and of the
+    owner's other runs, unless a run is the owner.
 
     At most NEAREST with a vector and as many of those without, the newest; whatever their number, those of the same
-    text and those that give the same attribute a value.
+    text and those that give the same attribute a value. `vectors` are by `embedding_model`.
     """
-    holding = Fact.objects.filter(not_expired(), owner=owner, status=FactStatus.ACTIVE, **exactly(scopes))
-    comparable = Q(embedding__isnull=False, embedding_model=embedding_model())
+    holding = Fact.objects.filter(not_expired(), owner=owner, status=FactStatus.ACTIVE, **_in_any_run(scopes))
+    comparable = Q(embedding__isnull=False, embedding_model=embedding_model)
     stored = holding.filter(comparable).order_by("created_at").values_list("pk", "embedding")
     pairs = {pk: vector_of(vector) for pk, vector in stored if vector is not None}
     ids, matrix = list(pairs), np.stack(list(pairs.values())) if pairs else None
@@ -72,6 +73,12 @@ def exactly(scopes: Scopes) -> dict[str, str]:
         "app_id": scopes.app_id,
         "run_id": scopes.run_id,
     }
+
+
+def _in_any_run(scopes: Scopes) -> dict[str, str]:
+    """A run beside another name says where a fact was found, a run alone whose it is."""
+    given = exactly(scopes)
+    return given if scopes.owner_kind == OwnerKind.RUN else {name: given[name] for name in given if name != "run_id"}
 
 
 def _nearest(ids: Sequence[UUID], matrix: Vector | None, vector: Vector | None) -> Sequence[UUID]:

@@ -10,7 +10,7 @@ from django.utils import timezone
 from tenants.models import Tenant
 from tenants.scope import tenant_scope
 
-from facts.embedding import embed_texts, embedding_model
+from facts.embedding import embed_texts
 from facts.errors import InvalidInputError
 from facts.inputs import AddedFact, AddResult, Message
 from facts.models import Fact, FactHistory, FactStatus, Owner, Turn
@@ -24,8 +24,9 @@ from facts.services.change import (
     owner_touch,
     retire,
 )
+from facts.services.quota import check_room, check_stored
 from facts.text import check_future, check_metadata, clean_categories, clean_fact_text, text_hash
-from facts.truth import claim_key
+from facts.truth import CLAIM_VERSION, claim_key
 
 MAX_MESSAGES = 1000
 MAX_ROLE = 32
@@ -57,15 +58,17 @@ def facts_add(
 
     A fact that is there already is returned, not stored twice. A turn is kept if it brought a fact, or lists its facts.
 
-    Raises InvalidInputError and stores nothing when any part cannot be stored.
+    Raises InvalidInputError and stores nothing when any part cannot be stored or the tenant's quota has no room for it.
     """
     said = _checked_messages(messages)
+    with tenant_scope(tenant):
+        check_room(tenant)
     event_id = uuid4()
     details = _details(metadata, categories, expires_at, immutable) | scopes.named | {"source_event_id": event_id}
-    vectors = iter(embed_texts([text for turn in said for text in turn.facts]))
+    vectors = iter(embed_texts([text for turn in said for text in turn.facts], model=tenant.embedding_model))
     with tenant_scope(tenant), owner_locked(owner_id(tenant, scopes)) as owner:
         now = timezone.now()
-        turns, facts = _rows(owner, said, vectors, now=now, occurred_at=occurred_at, details=details)
+        turns, facts = _rows(tenant, owner, said, vectors, now=now, occurred_at=occurred_at, details=details)
         listed = {turn.pk for turn, message in zip(turns, said, strict=True) if message.lists_facts}
         added = _insert(owner, scopes, facts, now=now, actor=actor)
         created = [entry.fact for entry in added if entry.created]
@@ -73,6 +76,7 @@ def facts_add(
         if created:
             owner_touch(owner, changes=len(facts))
             encode_on_commit(owner, [fact.pk for fact in created])
+            check_stored(tenant.pk)
         results = [{"id": str(entry.fact.pk), "event": entry.event} for entry in added]
         event_id = details["source_event_id"]
         event = event_record(tenant_id=tenant.pk, event_type="ADD", results=results, event_id=event_id)
@@ -80,6 +84,7 @@ def facts_add(
 
 
 def _rows(
+    tenant: Tenant,
     owner: Owner,
     said: Sequence[_Said],
     vectors: Iterator[bytes | None],
@@ -112,10 +117,11 @@ def _rows(
                 text=text,
                 hash=text_hash(text),
                 claim_key=claim_key(text),
+                claim_version=CLAIM_VERSION,
                 source_turn_id=turn.pk,
                 seq=owner.change_seq + len(facts) + 1,
                 embedding=vector,
-                embedding_model=embedding_model() if vector else "",
+                embedding_model=tenant.embedding_model if vector else "",
                 occurred_at=happened_at,
                 created_at=moment,
                 updated_at=moment,

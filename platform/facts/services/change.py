@@ -12,9 +12,20 @@ from django.utils import timezone
 from tenants.models import Tenant
 from webhooks.services import deliveries_create
 
-from facts.enqueue import DELIVER, DROP_STALE, ENCODE_FACT, enqueue, enqueue_many
+from facts.enqueue import DROP_STALE, ENCODE_FACT, enqueue, enqueue_many
 from facts.errors import FactGoneError
-from facts.models import Encoding, EncodingState, Event, EventStatus, Fact, FactHistory, FactStatus, Owner
+from facts.models import (
+    ComingVector,
+    Encoding,
+    EncodingState,
+    Event,
+    EventStatus,
+    Fact,
+    FactHistory,
+    FactStatus,
+    Owner,
+    Summary,
+)
 from facts.scopes import Scopes
 
 
@@ -62,16 +73,19 @@ class Staleness:
     dependents: tuple[UUID, ...]
 
 
-def mark_stale(owner: Owner, fact_ids: Collection[UUID], *, seq: int) -> Staleness:
-    """No KV of these facts, nor any computed from them, is served again; readers learn it from `seq`."""
+def mark_stale(owner: Owner, fact_ids: Collection[UUID], *, seq: int, turn_ids: Collection[UUID] = ()) -> Staleness:
+    """No KV of these facts, nor any computed from them or these turns, is served again, nor a coming vector; readers
+    learn it from `seq`.
+    """
     ids = list(fact_ids)
+    ComingVector.objects.filter(fact_id__in=ids).delete()
     # What a turn said, its facts say: who has read the turn has read them.
-    turns = list(Fact.objects.filter(pk__in=ids, source_turn__isnull=False).values_list("source_turn_id", flat=True))
-    read = Q(context_fact_ids__overlap=ids) | Q(context_turn_ids__overlap=turns)
+    said = Fact.objects.filter(pk__in=ids, source_turn__isnull=False).values_list("source_turn_id", flat=True)
+    read = Q(context_fact_ids__overlap=ids) | Q(context_turn_ids__overlap=[*said, *turn_ids])
     affected = Encoding.objects.filter(Q(fact_id__in=ids) | read, owner=owner)
-    affected = affected.exclude(state=EncodingState.STALE)
+    affected = affected.exclude(state=EncodingState.STALE, keep_until=None)
     pairs = list(affected.values_list("pk", "fact_id"))
-    affected.update(state=EncodingState.STALE, error="", updated_at=timezone.now())
+    affected.update(state=EncodingState.STALE, keep_until=None, error="", updated_at=timezone.now())
     others = {fact_id for _, fact_id in pairs if fact_id is not None} - set(ids)
     dependents = Fact.objects.filter(pk__in=others, status=FactStatus.ACTIVE)
     found = tuple(dependents.values_list("pk", flat=True))
@@ -83,6 +97,7 @@ def retire(owner: Owner, facts: Collection[Fact], *, seq: int, actor: str) -> St
     """Delete facts of the locked owner: no text search, no vector, no KV finds them from here on."""
     ids = [fact.pk for fact in facts]
     now = timezone.now()
+    Summary.objects.all().delete()  # whichever of them repeat what these facts say
     Fact.objects.filter(pk__in=ids).update(status=FactStatus.DELETED, embedding=None, seq=seq, updated_at=now)
     deletion = {"tenant_id": owner.tenant_id, "event": FactHistory.Kind.DELETE, "actor": actor}
     history = [FactHistory(fact_id=fact.pk, old_text=fact.text, **deletion) for fact in facts]
@@ -138,10 +153,7 @@ def event_record(
 
 def tell_webhooks(event: Event) -> None:
     """Messages about what the event's results name, in the transaction that wrote them."""
-    deliveries = deliveries_create(tenant_id=event.tenant_id, event_id=event.pk, results=event.results)
-    calls = [(event.tenant_id, delivery_id) for delivery_id in deliveries]
-    if calls:
-        transaction.on_commit(partial(_send_deliver, calls), robust=True)
+    deliveries_create(tenant_id=event.tenant_id, event_id=event.pk, results=event.results)
 
 
 def encode_on_commit(owner: Owner, fact_ids: Collection[UUID]) -> None:
@@ -160,7 +172,3 @@ def _send_encode(calls: list[tuple[UUID, UUID]]) -> None:
 
 def _send_drop(tenant_id: UUID, owner_id: int) -> None:
     enqueue(DROP_STALE, tenant_id, owner_id)
-
-
-def _send_deliver(calls: list[tuple[UUID, UUID]]) -> None:
-    enqueue_many(DELIVER, calls)

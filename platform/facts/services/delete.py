@@ -5,6 +5,7 @@ from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Q
+from django.utils import timezone
 from tenants.models import Tenant
 from tenants.scope import tenant_scope
 
@@ -71,8 +72,16 @@ def _delete_matching(
         if named:
             Fact.objects.filter(status=FactStatus.SUPERSEDED, **named).update(status=FactStatus.DELETED)
             extractions_call_off(named=Q(**named), reason="its memory was deleted before the facts were found")
+            _note_erasure(named)
         event = event_record(tenant_id=tenant.pk, event_type=event_type, results=results)
     return DeleteResult(event, len(results))
+
+
+def _note_erasure(named: dict[str, str]) -> None:
+    """What was said to an owner before all its memory went, and is still on its way, goes too."""
+    if len(named) == 1:
+        scopes = Scopes(**named)
+        Owner.objects.filter(kind=scopes.owner_kind, name=scopes.owner_name).update(erased_at=timezone.now())
 
 
 def _retire_all(owner: Owner, facts: list[Fact], *, actor: str) -> None:

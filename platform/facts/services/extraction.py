@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from django.db import transaction
 from django.db.models import F, Q
@@ -21,6 +21,7 @@ from facts.scopes import Scopes
 from facts.services.add import check_count
 from facts.services.change import event_record, owner_id
 from facts.services.events import event_finish
+from facts.services.quota import check_room
 from facts.text import check_future, check_metadata, clean_categories, clean_fact_text
 from facts.truth import says_something
 
@@ -40,11 +41,12 @@ def extraction_request(
     expires_at: datetime | None = None,
     immutable: bool = False,
     occurred_at: datetime | None = None,
+    event_id: UUID | None = None,
     actor: str = "",
 ) -> Event:
     """The pending event of a job that finds the messages' facts; one that succeeded when there is nothing to find.
 
-    Raises InvalidInputError and stores nothing when any part cannot be stored.
+    Raises InvalidInputError and stores nothing when any part cannot be stored, or the tenant's quota is used up.
     """
     check_count(messages)
     said = [
@@ -64,8 +66,9 @@ def extraction_request(
     with tenant_scope(tenant), transaction.atomic():
         owner = owner_id(tenant, scopes)
         if not said:
-            return event_record(tenant_id=tenant.pk, event_type="ADD", results=[])
-        event = Event.objects.create(tenant=tenant, event_type="ADD")
+            return event_record(tenant_id=tenant.pk, event_type="ADD", results=[], event_id=event_id)
+        check_room(tenant)
+        event = Event.objects.create(pk=event_id or uuid4(), tenant=tenant, event_type="ADD")
         Extraction.objects.create(event=event, tenant=tenant, owner_id=owner, **details)
         now, tick = timezone.now(), timedelta(microseconds=1)
         Turn.objects.bulk_create(
@@ -134,6 +137,14 @@ def extraction_retry(*, tenant: Tenant, event: Event) -> Event:
     return event
 
 
+def extraction_cancel(*, tenant: Tenant, event: Event, actor: str) -> bool:
+    """Ended, and its turns erased; False when it had ended already."""
+    reason = f"called off by {actor}"
+    with tenant_scope(tenant), transaction.atomic():
+        still_open = Extraction.objects.filter(pk=event.pk, event__status__in=OPEN).exists()
+        return still_open and extractions_call_off(named=Q(pk=event.pk), reason=reason) == 1
+
+
 def extractions_call_off(*, named: Q, reason: str) -> int:
     """End those that have not ended, and erase what they were to read. In the caller's transaction and scope."""
     event_ids = list(Extraction.objects.filter(named, event__status__in=(*OPEN, EventStatus.FAILED)).values_list("pk"))
@@ -149,9 +160,10 @@ def _extract_on_commit(event: Event) -> None:
     transaction.on_commit(partial(enqueue, EXTRACT_FACTS, event.tenant_id, event.pk), robust=True)
 
 
-def _checked_wishes(wishes: ExtractionWishes) -> dict[str, str]:
+def _checked_wishes(wishes: ExtractionWishes) -> dict[str, Any]:
     named = {"instructions": wishes.instructions, "includes": wishes.includes, "excludes": wishes.excludes}
     for name, text in named.items():
         if len(text) > MAX_WISH or "\0" in text:
             raise InvalidInputError(name, f"{name} must have at most {MAX_WISH} characters, none of them NUL")
-    return named
+    clean_categories(list(wishes.categories))
+    return {**named, "known_categories": dict(wishes.categories)}

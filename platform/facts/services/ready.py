@@ -3,18 +3,19 @@
 from collections.abc import Collection, Mapping, Sequence
 from uuid import UUID
 
+from django.db.models import Q
 from django.utils import timezone
 from tenants.models import Tenant
 from tenants.scope import tenant_scope
 
 from facts.inputs import MadeBlob
-from facts.models import Encoding, EncodingState, Fact, FactStatus, Owner
+from facts.models import KEPT, Encoding, EncodingState, Fact, FactStatus, Owner
 from facts.selectors.turns import turns_readable
 from facts.services.change import encode_on_commit, owner_locked, owner_touch
 
 MADE = (
     "state", "key", "digest", "tokens", "bytes", "context_fact_ids", "context_turn_ids", "fact_hash", "error",
-    "taken_by", "updated_at",
+    "taken_by", "refreshes", "updated_at",
 )  # fmt: skip
 
 
@@ -66,7 +67,21 @@ def _made(encoding: Encoding, blob: MadeBlob) -> Encoding:
 
 
 def _serve(owner: Owner, made: Collection[Encoding]) -> None:
+    """What was served of the same segments and model until now goes in the same moment, its blob a little later."""
     if made:
+        own = {encoding.pk for encoding in made}
+        segments = Q(fact_id__in=[encoding.fact_id for encoding in made if encoding.fact_id])
+        if any(encoding.fact_id is None for encoding in made):
+            segments |= Q(fact=None)
+        models = {encoding.fingerprint for encoding in made}
+        former = Encoding.objects.filter(segments, owner=owner, fingerprint__in=models, state=EncodingState.READY)
+        former = former.exclude(pk__in=own)
+        replaced = {encoding.fact_id: encoding for encoding in former}
+        for encoding in made:
+            if old := replaced.get(encoding.fact_id):
+                encoding.refreshes = old.refreshes + (encoding.strategy == old.strategy)
+        now = timezone.now()
+        former.update(state=EncodingState.STALE, keep_until=now + KEPT, error="", updated_at=now)
         Encoding.objects.bulk_update(made, MADE)
         facts = Fact.objects.filter(pk__in=[encoding.fact_id for encoding in made])
         facts.update(seq=owner_touch(owner))

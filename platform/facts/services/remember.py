@@ -9,7 +9,7 @@ from uuid import UUID
 from django.utils import timezone
 from tenants.scope import tenant_scope
 
-from facts.embedding import embed_texts, embedding_model
+from facts.embedding import embed_texts
 from facts.inputs import FoundFact
 from facts.models import Event, EventStatus, Extraction, Fact, FactHistory, FactStatus, Owner
 from facts.selectors.extractions import cosine_of
@@ -23,8 +23,9 @@ from facts.services.change import (
     supersede,
 )
 from facts.services.events import event_finish
+from facts.services.quota import check_stored
 from facts.text import text_hash
-from facts.truth import Relation, claim_key, compare
+from facts.truth import CLAIM_VERSION, Relation, across_runs, claim_key, compare
 
 Judged = Mapping[tuple[str, str], Relation]
 TICK = timedelta(microseconds=1)
@@ -60,10 +61,13 @@ def facts_remember(
 
     What is there already is not stored again, unless the new fact says more; what contradicts a stored fact supersedes
     it, if it holds from a later time; the older of the two is kept as history. An immutable fact stays, and a fact that
-    expires supersedes none that outlives it. `judged` tells, by both texts' hashes, what rules cannot.
+    expires supersedes none that outlives it. In the owner's other runs only contradictions count. `judged` tells, by
+    both texts' hashes, what rules cannot.
+
+    Raises QuotaExceededError when the tenant has no room for them; nothing is stored then.
     """
     texts = [fact.text for fact in found]
-    vectors = embed_texts(texts)
+    vectors = embed_texts(texts, model=extraction.tenant.embedding_model)
     with tenant_scope(extraction.tenant), owner_locked(extraction.owner_id) as owner:
         event = Event.objects.select_for_update().filter(pk=extraction.pk, status=EventStatus.RUNNING).first()
         if event is None:
@@ -74,6 +78,8 @@ def facts_remember(
             _make_room(owner, extraction, texts, now=now)
             outcome = _decide(owner, extraction, found, vectors, judged or {}, now=now)
             _write(owner, outcome, actor=extraction.actor)
+            if len(outcome.added) > len(outcome.replaced):
+                check_stored(owner.tenant_id)
         event_finish(event, results=outcome.results)
         Extraction.objects.filter(pk=extraction.pk).update(
             prompt_tokens=prompt_tokens, output_tokens=output_tokens, updated_at=now
@@ -103,7 +109,13 @@ def _decide(
 ) -> _Outcome:
     outcome = _Outcome()
     texts = [fact.text for fact in found]
-    stored = rivals_of(owner=owner, scopes=extraction.scopes, texts=texts, vectors=vectors)
+    stored = rivals_of(
+        owner=owner,
+        scopes=extraction.scopes,
+        texts=texts,
+        vectors=vectors,
+        embedding_model=extraction.tenant.embedding_model,
+    )
     for i, (given, vector, rivals) in enumerate(zip(found, vectors, stored, strict=True)):
         fact = _fact(owner, extraction, given, vector, created_at=now + TICK * i)
         own = [Rival(earlier, cosine_of(_vector(earlier), vector)) for earlier in outcome.added]
@@ -151,8 +163,8 @@ def _outlives(fact: Fact, old: Fact) -> bool:
 def _relation(rival: Rival, fact: Fact, judged: Judged) -> Relation:
     relation = compare(rival.fact.text, fact.text, rival.cosine)
     if relation is Relation.UNSURE:
-        return judged.get((rival.fact.hash, fact.hash), Relation.DIFFERENT)
-    return relation
+        relation = judged.get((rival.fact.hash, fact.hash), Relation.DIFFERENT)
+    return relation if rival.fact.run_id == fact.run_id else across_runs(relation)
 
 
 def _fact(
@@ -165,14 +177,15 @@ def _fact(
         text=given.text,
         hash=text_hash(given.text),
         claim_key=claim_key(given.text),
+        claim_version=CLAIM_VERSION,
         metadata=extraction.metadata,
-        categories=extraction.categories,
+        categories=list(dict.fromkeys([*extraction.categories, *given.categories])),
         expires_at=extraction.expires_at,
         immutable=extraction.immutable,
         source_turn_id=given.turn_id,
         source_event_id=extraction.pk,
         embedding=vector,
-        embedding_model=embedding_model() if vector else "",
+        embedding_model=extraction.tenant.embedding_model if vector else "",
         occurred_at=given.happened_at,
         created_at=created_at,
         updated_at=created_at,

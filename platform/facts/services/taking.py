@@ -13,8 +13,18 @@ from facts.models import Encoding, EncodingState, Fact, FactStatus
 from facts.services.change import encode_on_commit, owner_locked
 
 
-def encodings_take(*, fact: Fact, followers: Sequence[UUID], fingerprint: str, strategy: str) -> list[Encoding]:
+def encodings_take(
+    *,
+    fact: Fact,
+    followers: Sequence[UUID],
+    fingerprint: str,
+    strategy: str,
+    settled_by: Collection[str] | None = None,
+) -> list[Encoding]:
     """Encodings of the fact and of those behind it, up to the first that is settled, deleted or in another pass.
+
+    Whatever is ready by one of the strategies `settled_by` is settled (None: by `strategy`); without any, beside what
+    is served another encoding is made to take its place.
 
     All are pending then, and no other fact's task takes them while this one is heard of. The fact is taken alone first,
     which counts as its attempt; those behind it, once they are known, count as theirs. Empty when the fact itself is
@@ -25,12 +35,15 @@ def encodings_take(*, fact: Fact, followers: Sequence[UUID], fingerprint: str, s
         active = set(Fact.objects.filter(pk__in=asked, status=FactStatus.ACTIVE).values_list("pk", flat=True))
         if fact.pk not in active:
             raise FactGoneError(f"memory {fact.pk} was deleted")
-        current = Encoding.objects.filter(fact_id__in=asked, fingerprint=fingerprint, strategy=strategy)
-        current = current.exclude(state=EncodingState.STALE)
+        encodings = Encoding.objects.filter(fact_id__in=asked, fingerprint=fingerprint)
+        served = encodings.filter(strategy__in=[strategy] if settled_by is None else settled_by)
+        settled = set(served.filter(state=EncodingState.READY).values_list("fact_id", flat=True))
+        current = encodings.filter(strategy=strategy, state__in=(EncodingState.PENDING, EncodingState.FAILED))
         there = {encoding.fact_id: encoding for encoding in current}
 
         def is_free(fact_id: UUID) -> bool:
-            return fact_id in active and (fact_id not in there or there[fact_id].is_free_for(fact.pk))
+            is_left = fact_id not in there or there[fact_id].is_free_for(fact.pk)
+            return fact_id in active and fact_id not in settled and is_left
 
         taken = list(takewhile(is_free, asked))
         names = {"tenant_id": owner.tenant_id, "owner": owner, "fingerprint": fingerprint, "strategy": strategy}
@@ -43,6 +56,8 @@ def encodings_take(*, fact: Fact, followers: Sequence[UUID], fingerprint: str, s
             taken_by=fact.pk,
             updated_at=timezone.now(),
         )
+        if not followers:
+            current.update(checked_at=timezone.now())  # the facts it may stand behind are read after this
         current.filter(fact_id__in=taken[1:] if followers else taken).update(attempts=F("attempts") + 1)
         found = {encoding.fact_id: encoding for encoding in current.filter(fact_id__in=taken).select_related("tenant")}
     return [found[fact_id] for fact_id in taken]

@@ -8,7 +8,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 from tenants.scope import tenant_scope
 
-from facts.embedding import embed_texts, embedding_model
+from facts.embedding import embed_texts
 from facts.errors import FactDuplicateError, InvalidInputError
 from facts.inputs import UNSET, FactUpdate, Unset
 from facts.models import Fact, FactHistory, FactStatus, Owner
@@ -23,7 +23,7 @@ from facts.services.change import (
     retire,
 )
 from facts.text import check_metadata, clean_fact_text, text_hash
-from facts.truth import claim_key
+from facts.truth import CLAIM_VERSION, claim_key
 
 
 def fact_update(
@@ -45,10 +45,11 @@ def fact_update(
 
 
 def facts_update(*, updates: Sequence[FactUpdate], actor: str = "") -> list[Fact]:
-    """All of them or none, in the order given. Raises as `fact_update` does."""
+    """All of them or none, in the order given; facts of one tenant. Raises as `fact_update` does."""
     changes = [_checked(update) for update in updates]
     reworded = [i for i, update in enumerate(updates) if changes[i].get("text", update.fact.text) != update.fact.text]
-    vectors = dict(zip(reworded, embed_texts([changes[i]["text"] for i in reworded]), strict=True))
+    model = updates[0].fact.tenant.embedding_model if updates else ""
+    vectors = dict(zip(reworded, embed_texts([changes[i]["text"] for i in reworded], model=model), strict=True))
     changed: dict[int, Fact] = {}
     with transaction.atomic():
         # In the order of their owners' ids, so that two of these calls never wait for each other.
@@ -87,8 +88,9 @@ def _apply(fact: Fact, changes: dict[str, Any], vector: bytes | None, *, actor: 
             changes |= {
                 "hash": text_hash(changes["text"]),
                 "claim_key": claim_key(changes["text"]),
+                "claim_version": CLAIM_VERSION,
                 "embedding": vector,
-                "embedding_model": embedding_model() if vector else "",
+                "embedding_model": fact.tenant.embedding_model if vector else "",
             }
         _save(current, changes, seq=seq)
         FactHistory.objects.create(

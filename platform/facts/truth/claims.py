@@ -10,6 +10,7 @@ from functools import lru_cache
 from facts.truth.lexicon import word_list
 from facts.truth.words import content, plain
 
+CLAIM_VERSION = 1  # to be raised with every change of what `claim_key` answers: stored keys are made anew then
 S, V, N = r"(?P<s>.+?)", r"(?P<v>.+)", r"(?P<v>\d+|[a-z]+(?:-[a-z]+)?)"
 NOW = r"(?:now |currently |still |just |recently |has |have |has just |has recently |is now )?"
 # Nouns of which a person has one at a time.

@@ -34,6 +34,13 @@ class Relation(Enum):
     UNSURE = "unsure"
 
 
+def across_runs(relation: Relation) -> Relation:
+    """Of facts that were found in two runs of one owner. What is true of somebody is so in every run, so that only the
+    newer of two contradicting facts holds; what was said in both, each run keeps.
+    """
+    return relation if relation is Relation.CONTRADICTS else Relation.DIFFERENT
+
+
 def compare(stored: str, new: str, cosine: float | None) -> Relation:
     """Never a guess: UNSURE where words alone do not say. `cosine` of their vectors, None without."""
     near = -1.0 if cosine is None else cosine

@@ -5,6 +5,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
+from tenants.setup import setup_code, setup_is_open
 
 from config import processes
 from config.services import ServiceError, Services
@@ -27,6 +28,9 @@ class Command(BaseCommand):
                     if stop.is_set():
                         return
                     self.stdout.write(f"web {processes.web_url(env)}, engine {env.engine_base_url}; Ctrl-C stops")
+                    if setup_is_open():
+                        link = f"{processes.web_url(env)}/welcome/?code={setup_code()}"
+                        self.stdout.write(f"first account: {link}")
                     self.stdout.flush()
                     supervisor.wait(stop)
         except (ChildError, ServiceError) as error:
