@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, Literal
 
 import httpx
 
 from inference.bench.errors import BenchError
+from inference.gateway.stages import read_stages
 
 Mode = Literal["none", "prompt", "inject", "mem0"]
 MODES: tuple[Mode, ...] = ("none", "prompt", "inject")
@@ -20,7 +21,10 @@ Messages = Sequence[Mapping[str, str]]
 
 @dataclass(frozen=True)
 class TimedAnswer:
-    """`ttft_ms`: from sending the request to the first token's arrival. Token counts are the server's own."""
+    """`ttft_ms`: from sending the request to the first token's arrival; `stages_ms`: the gateway's part of it, by step.
+
+    Token counts are the server's own.
+    """
 
     mode: Mode
     text: str
@@ -29,6 +33,7 @@ class TimedAnswer:
     prompt_tokens: int
     injected_tokens: int
     cached_tokens: int
+    stages_ms: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def prefilled_tokens(self) -> int:
@@ -70,16 +75,19 @@ class ChatClient:
         max_tokens: int,
         order: str = "relevance",
         ignore_eos: bool = False,
+        session: str = "",
         started: float | None = None,
     ) -> TimedAnswer:
-        """`started`: a `perf_counter` from when TTFT counts, if something was done for the question before.
+        """`session` names the conversation; `started`: a `perf_counter` from when TTFT counts, if work for the question
+        began before.
 
         Raises httpx.HTTPStatusError, and BenchError when the server did not do what the mode says.
         """
+        memory = {"user_id": self.user, "mode": MEMORY_MODE[mode], "top_k": top_k, "order": order}
         body = {
             "model": self.model,
             "messages": messages,
-            "memory": {"user_id": self.user, "mode": MEMORY_MODE[mode], "top_k": top_k, "order": order},
+            "memory": memory | ({"session_id": session} if session else {}),
             "max_tokens": max_tokens,
             "temperature": 0,
             "stream": True,
@@ -109,6 +117,7 @@ class ChatClient:
             prompt_tokens=usage["prompt_tokens"],
             injected_tokens=int(headers.get("x-inferscale-tokens-injected", 0)),
             cached_tokens=(usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0,
+            stages_ms=read_stages(headers.get("server-timing", "")),
         )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice, product
 from statistics import median
 
-from inference.bench.chat import Mode, TimedAnswer
+from inference.bench.chat import ChatClient, Mode, TimedAnswer
 from inference.bench.facts import bench_questions
 from inference.bench.results import Row, rounded
 
@@ -14,6 +14,11 @@ MAX_TOKENS = 2
 Ask = Callable[[str, int], TimedAnswer]
 """One question with k facts."""
 Taken = dict[tuple[int, Mode], list[TimedAnswer]]
+
+
+def ask_anew(client: ChatClient, mode: Mode, question: str, k: int) -> TimedAnswer:
+    """The first tokens of an answer; facts in an order of their own, so that no earlier call's prefix is of use."""
+    return client.ask(question, mode, top_k=k, max_tokens=MAX_TOKENS, shuffled=mode != "none", ignore_eos=True)
 
 
 def measure_latency(

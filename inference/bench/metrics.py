@@ -15,5 +15,11 @@ def counter(page: str, name: str) -> float:
 
 def computed_prompt_tokens(url: str) -> float:
     """Prompt tokens since the start that the prefix cache did not have. Raises httpx.HTTPError."""
-    page = httpx.get(f"{url}/metrics", timeout=COMPUTED_SECONDS).raise_for_status().text
+    with httpx.Client(base_url=url, timeout=COMPUTED_SECONDS) as http:
+        page = metrics_page(http)
     return counter(page, PROMPT_TOKENS) - counter(page, CACHED_TOKENS)
+
+
+def metrics_page(http: httpx.Client) -> str:
+    """Raises httpx.HTTPError."""
+    return http.get("/metrics").raise_for_status().text

@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from itertools import product
 from uuid import UUID
 
+from django.conf import settings
 from django.utils import timezone
 from facts.embedding import embed_query, query_dim
 from facts.models import Owner
+from facts.retrieval import Snapshot
 from facts.scopes import Scopes
 from facts.selectors import fact_delta, facts_by_words, owner_get
 from facts.services import Message, facts_add
@@ -19,8 +21,7 @@ from inference.bench.accuracy.locomo import Conversation, Question
 from inference.bench.accuracy.measures import mean_estimate
 from inference.bench.errors import BenchError
 from inference.bench.results import Row
-from inference.gateway.candidates import choose_facts
-from inference.gateway.snapshot import Snapshot
+from inference.gateway.candidates import choose_facts, find_facts
 from memory.text import fact_line
 
 WAYS = ("dense", "lexical", "hybrid")
@@ -47,7 +48,7 @@ class Found:
 
 def search_all(conversations: Sequence[Conversation], progress: Callable[[], None]) -> Iterator[Found]:
     """Stores the facts as a tenant's that is deleted at the end. Raises BenchError without an embedding model."""
-    dim = query_dim(device="cpu")
+    dim = query_dim(settings.ENV.embedding_model)
     if dim is None:
         raise BenchError("the embedding model does not load")
     tenant = tenant_create(name="Recall bench")
@@ -91,18 +92,18 @@ def _store(tenant: Tenant, conversation: Conversation, dim: int) -> tuple[Owner,
     owner = owner_get(tenant=tenant, scopes=scopes)
     assert owner is not None
     snapshot = Snapshot(dim)
-    rows = fact_delta(owner_id=owner.pk, after_seq=-1, fingerprint="", strategy="")
+    rows = fact_delta(owner_id=owner.pk, after_seq=-1, embedding_model=tenant.embedding_model)
     snapshot.apply(rows, seq=owner.change_seq, header=None, line=fact_line)
     return owner, places, snapshot
 
 
 def _search(owner: Owner, places: dict[UUID, int], snapshot: Snapshot, question: str) -> dict[str, list[int]]:
     by_words = facts_by_words(owner=owner, question=question, limit=len(places))
-    vector, now = embed_query(question), timezone.now()
+    vector, now = embed_query(question, model=settings.ENV.embedding_model), timezone.now()
 
     def chosen(words: Sequence[UUID]) -> list[int]:
         scopes = Scopes(user_id=owner.name)
-        entries = choose_facts(snapshot, scopes=scopes, query=vector, top_k=len(places), now=now, by_words=words)
-        return [places[entry.fact_id] for entry in reversed(entries)]
+        found = find_facts(snapshot, scopes=scopes, query=vector, most=len(places), now=now, by_words=words)
+        return [places[entry.fact_id] for entry in reversed(choose_facts(found, top_k=len(places)).entries)]
 
     return {"dense": chosen(()), "lexical": [places[fact_id] for fact_id in by_words], "hybrid": chosen(by_words)}

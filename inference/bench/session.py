@@ -29,7 +29,7 @@ class SessionPlan:
 def run_session(
     client: ChatClient, memory: Memory, plan: SessionPlan, between: Callable[[int], None]
 ) -> Iterator[tuple[Mode, int, TimedAnswer]]:
-    """One user's session in both modes, turn by turn; every answer becomes history of its mode.
+    """One user's session in both modes, turn by turn; every answer becomes history of its mode, which is a session.
 
     `same`: every turn asks the same, so the same facts stand in the same order and only the conversation grows.
     `changing`: every turn asks something else, which ranks the facts anew, and `between` is called before each turn
@@ -44,7 +44,9 @@ def run_session(
             question = next(questions)
         for mode in MODES if turn % 2 else reversed(MODES):
             messages = [*history[mode], {"role": "user", "content": question}]
-            answer = client.chat(messages, mode, top_k=plan.k, max_tokens=plan.tokens, ignore_eos=True)
+            answer = client.chat(
+                messages, mode, top_k=plan.k, max_tokens=plan.tokens, ignore_eos=True, session=f"{plan.seed}-{mode}"
+            )
             history[mode] = [*messages, {"role": "assistant", "content": answer.text}]
             yield mode, turn, answer
 

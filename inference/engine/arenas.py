@@ -55,11 +55,20 @@ def block_groups(kv_config: KVCacheConfig) -> list[BlockGroup]:
     return [BlockGroup(spec.block_size, getattr(spec, "sliding_window", None)) for spec in specs]
 
 
-def refuse_unsupported(vllm_config: VllmConfig) -> None:
-    """Raises ValueError: settings of vLLM under which rows would hold, or land among, the wrong tokens."""
+def refuse_unsupported(vllm_config: VllmConfig, *, ranks: int | None = None) -> None:
+    """`ranks`: those that blobs are named for. Raises ValueError: settings of vLLM under which rows would hold, or land
+    among, the wrong tokens, or blobs would be of no use.
+    """
     parallel, cache = vllm_config.parallel_config, vllm_config.cache_config
+    if ranks is not None and parallel.tensor_parallel_size != ranks:
+        raise ValueError(
+            f"--tensor-parallel-size is {parallel.tensor_parallel_size} here and {ranks} where facts are encoded: "
+            "set INFERSCALE_TENSOR_PARALLEL_SIZE for all processes instead"
+        )
     if parallel.pipeline_parallel_size > 1:
         raise ValueError("injection does not work with pipeline parallelism yet; use tensor parallelism")
+    if parallel.data_parallel_size > 1:
+        raise ValueError("orders reach one data-parallel rank only; start several engines (INFERSCALE_ENGINE_URLS)")
     if (
         getattr(parallel, "decode_context_parallel_size", 1) > 1
         or getattr(parallel, "prefill_context_parallel_size", 1) > 1

@@ -17,16 +17,21 @@ class ConnectorConfig:
 
     Bytes are per rank. `stage_seconds`: how long a request waits for blobs that are on their way. `waits_for_disk`:
     also for those that come from disk; without it such a request computes them, and they are loaded for the next.
+    `store_url`: an object store that `store` keeps `store_cache_bytes` of; empty: `store` is all there is.
+    `ranks`: the tensor-parallel ones that the fingerprint counts; None where it does not.
     `keeps_encoded`: what is encoded stays in memory too; without it on disk alone, for others to load.
     `ends_with_parent`: vLLM's core does not outlive the process that started it, even one that was killed.
     """
 
     store: Path
+    store_url: str
+    store_cache_bytes: int
     host_bytes: int
     gpu_bytes: int
     tenant_share: float
     row_dtype: RowDtype
     fingerprint: str
+    ranks: int | None
     stage_seconds: float
     waits_for_disk: bool
     keeps_encoded: bool
@@ -45,11 +50,14 @@ class ConnectorConfig:
             raise ValueError(f"kv_connector_extra_config 'tenant_share' must lie between 0 and 1, not {share!r}")
         return cls(
             store=Path(extra["store"]),
+            store_url=str(extra.get("store_url", "")),
+            store_cache_bytes=int(extra.get("store_cache_bytes", 0)),
             host_bytes=_bytes(extra, "host_bytes", 2 << 30),
             gpu_bytes=_bytes(extra, "gpu_bytes", 2 << 30),
             tenant_share=float(share),
             row_dtype=row_dtype,
             fingerprint=extra.get("fingerprint") or model_fingerprint(model),
+            ranks=extra.get("ranks"),
             stage_seconds=float(extra.get("stage_seconds", 2.0)),
             # A CPU reads a disk faster than it computes the same KV, a GPU computes it faster than it is read.
             waits_for_disk=bool(extra.get("waits_for_disk", current_platform.is_cpu())),

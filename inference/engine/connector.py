@@ -37,7 +37,7 @@ class InferScaleConnector(KVConnectorBase_V1, SupportsHMA):
         super().__init__(vllm_config, role, kv_cache_config)
         extra = self._kv_transfer_config.kv_connector_extra_config
         config = ConnectorConfig.read(extra, model=vllm_config.model_config.model)
-        refuse_unsupported(vllm_config)
+        refuse_unsupported(vllm_config, ranks=config.ranks)
         parallel = vllm_config.parallel_config
         self._kv_config = kv_cache_config
         self._scheduler = self._worker = None

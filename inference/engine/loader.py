@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import accumulate
@@ -71,6 +71,13 @@ class Loader:
         copied = _to_host(rows)
         for plan, at in zip(plans, accumulate(sizes[:-1], initial=0), strict=True):
             self._saving.append((plan, self._pool.submit(self._save, plan, copied, at)))
+
+    def drop_copies(self, keys: Collection[str]) -> None:
+        """Of blobs that were deleted, before the engine says that it has forgotten them."""
+        try:
+            self.store.drop_copies(keys, self.shard)
+        except OSError:
+            logger.exception("copies of deleted blobs are left to the next sweep")
 
     def collect(self, report: WorkerReport) -> None:
         """What was done since the last call."""

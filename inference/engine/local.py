@@ -15,7 +15,7 @@ from inference.engine.server import GPU_BLOCK_SIZE, GPU_SHARE, kv_transfer
 from inference.golden import Completion, GoldenInjection, golden_prompt
 from memory.contracts import Params
 from memory.prompt import ChatTemplate
-from memory.store import BlobStore
+from memory.store import open_store
 
 ARENA_BYTES = 256 << 20  # for the golden check: what is encoded is kept on disk alone
 CPU_KV_CACHE_GIB = "1"
@@ -32,13 +32,18 @@ class LocalEngineRefused(Exception):
 
 @dataclass(frozen=True)
 class LocalSettings:
-    """`fingerprint`: of model, KV dtype and row dtype, as the serving engine's. `flags` are vLLM's own and win."""
+    """`fingerprint`: of model, KV dtype, row dtype and ranks, as the serving engine's. `flags` are vLLM's own and win.
+
+    `store_url`: an object store in place of the folder `store`, without copies: no deletion would reach them here.
+    """
 
     model: Path
     store: Path
     fingerprint: str
+    store_url: str = ""
     kv_cache_dtype: str = "auto"
     row_dtype: str = "auto"
+    ranks: int = 1
     flags: tuple[str, ...] = ()
 
 
@@ -77,7 +82,7 @@ class LocalEngine:
 
     def check(self, template: ChatTemplate) -> None:
         """Raises GoldenMismatch."""
-        store = BlobStore(self.settings.store)
+        store = open_store(self.settings.store, self.settings.store_url)
 
         async def complete(token_ids: Sequence[int], params: Params | None) -> Completion:
             return await self._complete(token_ids, params, uuid4().hex)
@@ -152,15 +157,18 @@ def _arguments(settings: LocalSettings) -> Any:
 
     connector = {
         "store": str(settings.store),
+        "store_url": settings.store_url,
         "host_bytes": ARENA_BYTES,
         "gpu_bytes": ARENA_BYTES,
         "row_dtype": settings.row_dtype,
         "fingerprint": settings.fingerprint,
+        "ranks": settings.ranks,
         "keeps_encoded": False,
         "ends_with_parent": True,
         "waits_for_disk": True,
     }
     flags = ["--model", str(settings.model), "--kv-cache-dtype", settings.kv_cache_dtype]
+    flags += ["--tensor-parallel-size", str(settings.ranks)]
     flags += ["--kv-transfer-config", json.dumps(kv_transfer(connector)), "--enable-prefix-caching"]
     # Prompts are ids, answers are not read, graphs are for decoding.
     flags += ["--skip-tokenizer-init", "--enforce-eager", "--disable-log-stats"]

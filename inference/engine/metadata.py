@@ -80,6 +80,7 @@ class StepPlan(KVConnectorMetadata):
 
     erase_near: Rows = field(default_factory=lambda: NO_ROWS)
     erase_far: Rows = field(default_factory=lambda: NO_ROWS)
+    drop: tuple[str, ...] = ()
     inject: tuple[InjectPlan, ...] = ()
     load: tuple[LoadPlan, ...] = ()
     encode: tuple[EncodePlan, ...] = ()

@@ -1,10 +1,10 @@
 """Which blobs lie where: the books of both arenas, and the loads that bring blobs up. Scheduler half."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from inference.engine.metadata import LoadPlan, Slot, WorkerReport
-from memory.contracts import Segment
+from memory.contracts import MemoryLimit, Segment
 from memory.tiers.books import Entry, TierBooks
 
 
@@ -20,12 +20,28 @@ class Residency:
         self._loads: list[LoadPlan] = []
         self._sources: dict[int, Entry] = {}
         self._prefetches: set[int] = set()
+        self._from_disk: set[int] = set()
         self._waiting: dict[int, tuple[int, int | None]] = {}
+        self._counts: Counter[str] = Counter()
 
     def get(self, segment: Segment) -> Entry | None:
         """The segment's blob in the near arena; None when it is absent or of other tokens than the segment says."""
         entry = self.near.get(segment.key)
         return entry if entry is not None and _is_of(entry, segment) else None
+
+    def count_lookups(self, segments: Sequence[Segment]) -> None:
+        """Where a request's blobs lie when it comes, before anything is loaded for it."""
+        missing = [segment for segment in segments if self.get(segment) is None]
+        self._counts["near_lookups"] += len(segments)
+        self._counts["near_found"] += len(segments) - len(missing)
+        if self.far is not None:
+            self._counts["far_lookups"] += len(missing)
+            self._counts["far_found"] += sum(self.far.get(segment.key) is not None for segment in missing)
+
+    def held(self, most: int) -> dict[str, list[str]]:
+        """Keys by tier, the last used first."""
+        names = ("host",) if self.far is None else ("gpu", "host")
+        return {name: books.keys(most) for name, books in zip(names, self.books, strict=True)}
 
     def want(self, segment: Segment, tenant: str) -> bool:
         """Have a blob loaded into the near arena; whether it is on its way. Asking again is free."""
@@ -86,6 +102,19 @@ class Residency:
             if self.far is not None and to_disk:
                 self.far.drop(key, erase=True)
 
+    def limit(self, limits: Iterable[MemoryLimit], row_bytes: int) -> None:
+        """How much of each arena these tenants may have; all others what their share is."""
+        near, far = dict[str, int](), dict[str, int]()
+        for limit in limits:
+            near_bytes = limit.host_bytes if self.far is None else limit.gpu_bytes
+            if near_bytes is not None:
+                near[limit.tenant] = near_bytes // row_bytes
+            if limit.host_bytes is not None:
+                far[limit.tenant] = limit.host_bytes // row_bytes
+        self.near.limit(near)
+        if self.far is not None:
+            self.far.limit(far)
+
     def erase(self, keys: Iterable[str]) -> None:
         for key in keys:
             for books in self.books:
@@ -107,8 +136,8 @@ class Residency:
 
     @property
     def is_settled(self) -> bool:
-        """Whether nothing is ordered that the workers have not answered."""
-        return not self._loads and not any(books.is_filling for books in self.books)
+        """Whether nothing is ordered that the workers have not answered, and nothing is left to overwrite."""
+        return not self._loads and not any(books.is_filling or books.must_erase for books in self.books)
 
     def check_integrity(self) -> None:
         for books in self.books:
@@ -116,7 +145,7 @@ class Residency:
 
     def counts(self) -> Counter[str]:
         """What the books counted since the last call, by statistic."""
-        found: Counter[str] = Counter()
+        found, self._counts = self._counts, Counter()
         for name, books in (("near", self.near), ("far", self.far)):
             if books is not None:
                 counts = books.take_counts()
@@ -130,6 +159,9 @@ class Residency:
         self._prefetches.discard(order)
         if (source := self._sources.pop(order, None)) and self.far:
             self.far.unpin(source)
+        if order in self._from_disk:
+            self._from_disk.discard(order)
+            self._counts["disk_hits"] += start is not None
         for books in self.books:
             if start is None:
                 books.lost(order)
@@ -147,6 +179,8 @@ class Residency:
         rows, start = (source.rows, source.start) if source else (None, 0)
         plan = LoadPlan(segment.key, segment.tokens, segment.digest, Slot.of(near), Slot.of(far), rows, start)
         self._loads.append(plan)
+        if source is None and (slot := plan.near or plan.far):
+            self._from_disk.add(slot.order)
 
 
 def _is_of(entry: Entry, segment: Segment) -> bool:

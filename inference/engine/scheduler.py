@@ -18,11 +18,14 @@ from inference.engine.stats import ConnectorStats
 from memory.contracts import (
     DropParams,
     EncodeParams,
+    HeldParams,
     InjectParams,
+    LimitParams,
     MoveParams,
     PromoteParams,
     Segment,
     Span,
+    pack_keys,
     parse_params,
 )
 from memory.digest import count_standing, token_digest
@@ -45,6 +48,7 @@ class Injection:
     computed: int = 0
     pinned: dict[str, Entry] = field(default_factory=dict)
     asked_at: float | None = None
+    is_counted: bool = False
 
 
 @dataclass
@@ -67,15 +71,24 @@ class SchedulerHalf:
         self._inject: list[InjectPlan] = []
         self._stats = ConnectorStats()
         self._told_sizes: dict[str, int] = {}
+        self._dropped: list[str] = []
+        self._held: dict[str, dict[str, str]] = {}
 
     def on_new_request(self, request: Request) -> None:
         token_ids = request.prompt_token_ids
         params = parse_params(request.kv_transfer_params)
+        if request.lora_request is not None and isinstance(params, InjectParams | EncodeParams):
+            return  # an adapter's KV is another
         match params:
             case DropParams(keys):
                 self._drop(set(keys))
             case MoveParams(keys, tier):
                 self.residency.demote(keys, to_disk=tier == "disk")
+            case LimitParams(limits):
+                self.residency.limit(limits, self.row_bytes)
+            case HeldParams(most):
+                held = self.residency.held(most)
+                self._held[request.request_id] = {tier: pack_keys(keys) for tier, keys in held.items()}
             case PromoteParams(tenant, segments, tier):
                 for segment in segments:
                     if tier == "host":
@@ -119,12 +132,14 @@ class SchedulerHalf:
 
     def plan_step(self, output: SchedulerOutput) -> StepPlan:
         inject, self._inject = tuple(self._inject), []
+        dropped, self._dropped = tuple(self._dropped), []
         encode = tuple(self._encodes(output))
         near, far = self.residency.near, self.residency.far
         self._stats.add("encoded_spans", len(encode))
         return StepPlan(
             erase_near=near.take_erased(),
             erase_far=far.take_erased() if far else NO_ROWS,
+            drop=dropped,
             inject=inject,
             load=self.residency.take_loads(),
             encode=encode,
@@ -149,6 +164,8 @@ class SchedulerHalf:
     def on_finished(self, request: Request) -> dict[str, Any] | None:
         if injection := self._injections.pop(request.request_id, None):
             self._unpin(injection)
+        if held := self._held.pop(request.request_id, None):
+            return {"held": held}
         encoding = self._encodings.pop(request.request_id, None)
         return {"accepted": list(encoding.accepted)} if encoding else None
 
@@ -162,15 +179,20 @@ class SchedulerHalf:
         for name, books in (("near", self.residency.near), ("far", self.residency.far)):
             sizes[f"{name}_rows"] = books.capacity if books else 0
             sizes[f"{name}_rows_used"] = books.used_rows if books else 0
+            sizes[f"{name}_blobs"] = books.blobs if books else 0
         return sizes
 
     def _drop(self, keys: set[str]) -> None:
         self.residency.erase(keys)
+        self._dropped += keys
         for encoding in self._encodings.values():
             encoding.spans = [item for item in encoding.spans if item[0].key not in keys]
 
     def _resolve(self, injection: Injection) -> bool:
         """Set the blobs that stand in the near arena from the first on; whether to wait for those behind them."""
+        if not injection.is_counted:
+            self.residency.count_lookups(injection.segments)
+            injection.is_counted = True
         found = [self.residency.get(segment) for segment in injection.segments]
         injection.entries = [entry for entry in takewhile(lambda entry: entry is not None, found) if entry]
         injection.tokens = sum(entry.tokens for entry in injection.entries)

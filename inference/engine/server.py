@@ -34,10 +34,18 @@ def server_flags(
 ) -> list[str]:
     """vLLM's command line for an engine with both plug-ins. Later flags win, so users' own go after these."""
     flags = ["--model", model, "--served-model-name", served_name, "--host", host, "--port", str(port)]
+    flags += ["--tensor-parallel-size", str(connector["ranks"])]
     flags += ["--kv-cache-dtype", kv_cache_dtype, "--kv-transfer-config", json.dumps(kv_transfer(connector))]
     flags += ["--middleware", middleware, "--enable-prompt-tokens-details", "--scheduling-policy", "priority"]
     flags += ["--enable-prefix-caching", "--disable-uvicorn-access-log"]
     return [*flags, *device_flags(arena_bytes=connector["gpu_bytes"])]
+
+
+def trace_flags(endpoint: str) -> list[str]:
+    """vLLM's own spans go where the gateway's go: OTLP over HTTP. Before vLLM is loaded."""
+    os.environ.setdefault("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "http/protobuf")
+    os.environ.setdefault("OTEL_SERVICE_NAME", "inferscale-engine")
+    return ["--otlp-traces-endpoint", f"{endpoint}/v1/traces"]
 
 
 def device_flags(*, arena_bytes: int) -> list[str]:
@@ -54,11 +62,12 @@ def gpu_flags(gpu_bytes: int, arena_bytes: int, *, cores: int) -> list[str]:
     share = GPU_SHARE - arena_bytes / gpu_bytes
     if share < GPU_SHARE / 2:
         raise ValueError(f"an arena of {arena_bytes} bytes leaves too little of a GPU of {gpu_bytes} for the model")
-    # Whole-step graphs and large blocks: with memory injected, a step's fixed costs and those of each block of a long
-    # prompt are most of what is left of the time to first token. Several API servers: one saturates a core first.
+    # Large blocks: with memory injected, what vLLM does for each block of a long prompt is much of what is left of the
+    # time to first token. Several API servers: one saturates a core first. CUDA graphs are vLLM's own choice: with
+    # cudagraph_mode FULL (0.26, FlashAttention 3) logits of large mixed batches become NaN, with and without memory.
     flags = ["--gpu-memory-utilization", f"{share:.3f}", "--block-size", str(GPU_BLOCK_SIZE)]
     servers = max(1, min(API_SERVERS, cores // CORES_AN_API_SERVER))
-    return [*flags, "--compilation-config", '{"cudagraph_mode": "FULL"}', "--api-server-count", str(servers)]
+    return [*flags, "--api-server-count", str(servers)]
 
 
 def choose_model_runner() -> None:

@@ -16,8 +16,9 @@ from inference.engine.metadata import StepPlan, WorkerReport
 from inference.engine.mover import GeneralMover, Mover, row_numbers
 from inference.engine.paged import PagedCache
 from inference.engine.rotary import model_rotation
+from inference.engine.sweeper import Sweeper
 from memory.rope import Rotation
-from memory.store import BlobStore, Shard
+from memory.store import Shard, open_store
 from memory.tiers.arena import Arena
 
 logger = logging.getLogger(__name__)
@@ -41,7 +42,9 @@ class WorkerHalf:
         self.near = Arena(plan.layout, plan.near_rows, cache.device)
         self.far = Arena(plan.layout, plan.far_rows, torch.device("cpu"), pinned=True) if plan.far_rows else None
         self.mover = choose_mover(cache, self.near, rotation)
-        self.loader = Loader(BlobStore(self.config.store), self.shard, self.near, self.far, self.config.fingerprint)
+        store = open_store(self.config.store, self.config.store_url, self.config.store_cache_bytes)
+        self.loader = Loader(store, self.shard, self.near, self.far, self.config.fingerprint)
+        self.sweeper = Sweeper(store) if self.config.store_url else None
         logger.info("%s moves %d bytes a token; %s rows beside the model, %s in host memory",
                     type(self.mover).__name__, plan.layout.row_bytes, plan.near_rows, plan.far_rows)  # fmt: skip
 
@@ -54,6 +57,8 @@ class WorkerHalf:
             self.near.erase(row_numbers(plan.erase_near, self.near.rows.device))
         if self.far is not None and len(plan.erase_far):
             self.far.erase(row_numbers(plan.erase_far, self.far.rows.device))
+        if plan.drop:
+            self.loader.drop_copies(plan.drop)
         self.mover.inject(plan.inject)
 
     def before_forward(self, plan: StepPlan) -> None:
@@ -70,6 +75,8 @@ class WorkerHalf:
         return None if report.is_empty else report
 
     def shutdown(self) -> None:
+        if self.sweeper:
+            self.sweeper.close()
         self.loader.close()
 
 

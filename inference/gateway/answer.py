@@ -12,18 +12,24 @@ MAX_PARSED = 16 << 20
 
 @dataclass
 class Answer:
-    """A `send` that forwards. With `hide_usage` it removes the final usage chunk that the client did not ask for."""
+    """A `send` that forwards. With `hide_usage` it removes the final usage chunk that the client did not ask for.
+
+    `text`: with `keep_text`, what the first choice says; `is_finished` once the model has said all of it.
+    """
 
     send: Send
     headers: dict[str, str]
     started: float
     count_tokens: bool = False
     hide_usage: bool = False
+    keep_text: bool = False
     status: int = 0
     ttft_ms: float | None = None
     complete: bool = False
     left: bool = False
     usage: dict[str, Any] = field(default_factory=dict)
+    text: str = ""
+    is_finished: bool = False
     _is_stream: bool = False
     _parts: list[bytes] = field(default_factory=list)
 
@@ -58,7 +64,7 @@ class Answer:
         if not self._is_stream:
             self._parts.append(body)
             return message
-        if b'"usage":{' not in body:
+        if b'"usage":{' not in body and not self.keep_text:
             return message
         return {**message, "body": self._read_events(body)}
 
@@ -76,6 +82,7 @@ class Answer:
         except ValueError:
             return False
         self.usage = chunk.get("usage") or self.usage
+        self._hear(chunk, "delta")
         return chunk.get("choices") == [] and bool(chunk.get("usage"))
 
     def _read_whole(self) -> None:
@@ -83,6 +90,17 @@ class Answer:
         if self.status != 200 or sum(map(len, parts)) > MAX_PARSED:
             return
         try:
-            self.usage = json.loads(b"".join(parts)).get("usage") or {}
+            answer = json.loads(b"".join(parts))
+            self.usage = answer.get("usage") or {}
         except (ValueError, AttributeError):
             self.usage = {}
+        else:
+            self._hear(answer, "message")
+
+    def _hear(self, answer: dict[str, Any], part: str) -> None:
+        if not self.keep_text:
+            return
+        for choice in answer.get("choices") or ():
+            if choice.get("index") == 0:
+                self.text += (choice.get(part) or {}).get("content") or ""
+                self.is_finished = self.is_finished or choice.get("finish_reason") is not None

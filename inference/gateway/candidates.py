@@ -1,74 +1,99 @@
 """Which facts a chat uses, worst first."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 import numpy as np
+from facts.retrieval import Candidates, Entry, Ranked, Snapshot, candidates_of, newest, rank_facts, unscored_facts
 from facts.scopes import Scopes
 from numpy.typing import NDArray
 
-from inference.gateway.snapshot import Entry, Snapshot
-from memory.retrieval import fuse_ranks
-
 Vector = NDArray[np.float32]
+NO_THRESHOLD = -1.0  # no cosine is less
 
 
-def choose_facts(
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What there is to choose from. `ranked`: the facts with a score, best first; `unscored`: without a vector, or all
+    where there was no query's, the newest last.
+
+    `below`: those below the threshold, best first, as far as others were asked for. `candidates`: how many there are.
+    """
+
+    ranked: list[Ranked]
+    unscored: list[Entry]
+    below: list[Ranked]
+    candidates: int
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """`entries`: the facts to use, the worst first; `lost`: others of those `found`, best first, where asked for."""
+
+    found: Found
+    entries: list[Entry]
+    lost: list[Entry]
+
+
+def find_facts(
     snapshot: Snapshot,
     *,
     scopes: Scopes,
     query: Vector | None,
-    top_k: int,
+    most: int,
     now: datetime,
     allowed_ids: Collection[UUID] | None = None,
     by_words: Sequence[UUID] = (),
-) -> list[Entry]:
-    """At most `top_k` facts, the worst first; by age when there is no query vector.
+    threshold: float | None = None,
+    others: int = 0,
+) -> Found:
+    """At most so many of each kind, and `others` below the threshold.
 
     `by_words`: facts with words of the question, best first, whose ranks are fused with those of the vectors.
+    """
+    candidates = candidates_of(snapshot, scopes=scopes, now=now, allowed_ids=allowed_ids)
+    if query is None:
+        return Found([], newest(candidates.values(), most), [], len(candidates))
+    least = NO_THRESHOLD if threshold is None else threshold
+    ranked = rank_facts(snapshot, candidates, query=query, most=most, by_words=by_words, threshold=least)
+    unscored = newest(unscored_facts(snapshot, candidates), most)
+    below = _below(snapshot, candidates, query, least, others) if others and threshold is not None else []
+    return Found(ranked, unscored, below, len(candidates))
+
+
+def choose_facts(found: Found, *, top_k: int, others: int = 0) -> Choice:
+    """At most `top_k` facts; by age when there was no query vector, and then whatever the threshold.
 
     A fact without a vector cannot lose to others by its score: such facts get up to half of the places, the newest
-    first, and more when others leave them free.
+    first, and more when others leave them free. `others`: how many of those left out are told of each kind.
     """
-    candidates = _candidates(snapshot, scopes, now, allowed_ids)
-    if query is None:
-        return _newest(candidates.values(), top_k)
-    is_all = len(candidates) == len(snapshot.entries)
-    compared = len(snapshot.index) if by_words else top_k
-    nearest = snapshot.index.search(query, compared, None if is_all else list(candidates))
-    found = [number for number, _ in nearest]
-    if by_words:
-        found = fuse_ranks(found, _ranked(snapshot, by_words, set(found)))
-    unscored = [candidates[number] for number in snapshot.unembedded if number in candidates]
-    without = _newest(unscored, max(top_k - len(found), (top_k + 1) // 2))
-    scored = [candidates[number] for number in found[: top_k - len(without)]]
-    return [*without, *reversed(scored)]
+    places = max(top_k - len(found.ranked), (top_k + 1) // 2)
+    without, late = found.unscored[-places:], found.unscored[:-places]
+    scored = max(0, top_k - len(without))
+    entries = [*without, *(one.entry for one in reversed(found.ranked[:scored]))]
+    lost = [*(one.entry for one in found.ranked[scored : scored + others]), *late[::-1][:others]]
+    return Choice(found, entries, lost)
 
 
-def _ranked(snapshot: Snapshot, fact_ids: Sequence[UUID], among: Collection[int]) -> list[int]:
-    numbers = map(snapshot.number, fact_ids)
-    return [number for number in numbers if number is not None and number in among]
+def _below(snapshot: Snapshot, candidates: Candidates, query: Vector, threshold: float, most: int) -> list[Ranked]:
+    every = rank_facts(snapshot, candidates, query=query, most=len(candidates))
+    return [one for one in every if one.score < threshold][:most]
 
 
-def _candidates(
-    snapshot: Snapshot, scopes: Scopes, now: datetime, allowed_ids: Collection[UUID] | None
-) -> dict[int, Entry]:
-    """The facts that hold now, carry every name asked for and pass the filters."""
-    expired = {number for number in snapshot.expiring if _expired(snapshot.entries[number], now)}
-    if not expired and allowed_ids is None and len(scopes.named) == 1:  # its one name is the owner's
-        return snapshot.entries
-    return {
-        number: entry
-        for number, entry in snapshot.entries.items()
-        if number not in expired
-        and (allowed_ids is None or entry.fact_id in allowed_ids)
-        and _within(entry.scopes, scopes)
-    }
-
-
-def _expired(entry: Entry, now: datetime) -> bool:
-    return entry.expires_at is not None and entry.expires_at <= now
+def still_usable(
+    snapshot: Snapshot,
+    fact_ids: Collection[UUID],
+    *,
+    scopes: Scopes,
+    now: datetime,
+    allowed_ids: Collection[UUID] | None = None,
+) -> dict[UUID, Entry]:
+    """Those of these facts that could be chosen."""
+    candidates = candidates_of(snapshot, scopes=scopes, now=now, allowed_ids=allowed_ids)
+    numbers = ((fact_id, snapshot.number(fact_id)) for fact_id in fact_ids)
+    return {fact_id: candidates[n] for fact_id, n in numbers if n is not None and n in candidates}
 
 
 def without_repeats(chosen: list[Entry]) -> list[Entry]:
@@ -84,12 +109,3 @@ def without_repeats(chosen: list[Entry]) -> list[Entry]:
 def in_prompt_order(chosen: list[Entry]) -> list[Entry]:
     """Facts with KV stand first, since only a prefix can be injected; both groups keep their order."""
     return [entry for entry in chosen if entry.segment] + [entry for entry in chosen if not entry.segment]
-
-
-def _within(fact: Scopes, asked: Scopes) -> bool:
-    return all(getattr(fact, name) == value for name, value in asked.named.items())
-
-
-def _newest(entries: Collection[Entry], count: int) -> list[Entry]:
-    """The newest last."""
-    return sorted(entries, key=lambda entry: (entry.created_at, entry.number))[-count:] if count > 0 else []

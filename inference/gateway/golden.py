@@ -9,11 +9,12 @@ from typing import Any
 from django.conf import settings
 
 from inference.gateway.inside import ServerInside
+from inference.gateway.metrics import MAY_INJECT
 from inference.gateway.runtime import Runtime
 from inference.golden import Completion, GoldenInjection, GoldenMismatch, golden_prompt
 from memory.contracts import Params
 from memory.prompt import ComposedPrompt
-from memory.store import BlobStore
+from memory.store import open_store
 
 logger = logging.getLogger(__name__)
 ATTEMPTS = 3
@@ -29,6 +30,7 @@ async def golden_check(runtime: Runtime, inside: ServerInside) -> None:
             await asyncio.sleep(attempt)
         else:
             runtime.golden = "passed"
+            MAY_INJECT.set(1)
             logger.info("golden check passed: injection is on")
             return
     runtime.golden = "failed"
@@ -43,7 +45,7 @@ async def _check(runtime: Runtime, inside: ServerInside) -> None:
     async def complete(token_ids: Sequence[int], params: Params | None) -> Completion:
         return await _complete(inside, model, token_ids, params)
 
-    store = BlobStore(settings.ENV.store_path)
+    store = open_store(settings.ENV.store_path, settings.ENV.store_url)
     await GoldenInjection(complete, runtime.model.blob_fingerprint, prompt, store).check()
 
 

@@ -10,6 +10,9 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 HeaderList = Iterable[tuple[bytes, bytes]]
 
+PROBED = ("/health", "/ping", "/version", "/metrics")
+"""Paths that anybody may ask for, every few seconds."""
+
 
 class ClientGone(Exception):
     """The client left before its request was read."""
@@ -35,8 +38,8 @@ def with_headers(
     return kept + [(key.encode(), value.encode("latin-1", "replace")) for key, value in fields.items()]
 
 
-async def read_body(receive: Receive, limit: int) -> bytes:
-    """Raises ClientGone, BodyTooLarge."""
+async def read_body(receive: Receive, limit: int, *, before_more: Callable[[], Awaitable[object]]) -> bytes:
+    """`before_more` is awaited once where the body does not come in one piece. Raises ClientGone, BodyTooLarge."""
     parts: list[bytes] = []
     size = 0
     while True:
@@ -49,6 +52,15 @@ async def read_body(receive: Receive, limit: int) -> bytes:
             raise BodyTooLarge
         if not message.get("more_body", False):
             return b"".join(parts)
+        if len(parts) == 1:
+            await before_more()
+
+
+async def send_json(send: Send, status: int, body: bytes, fields: Mapping[str, str] | None = None) -> None:
+    """`body` is JSON already; `fields` are headers beside its kind and length."""
+    shared = {"content-type": "application/json", "content-length": str(len(body)), **(fields or {})}
+    await send({"type": "http.response.start", "status": status, "headers": with_headers([], shared)})
+    await send({"type": "http.response.body", "body": body})
 
 
 class Replay:

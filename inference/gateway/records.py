@@ -8,6 +8,8 @@ from time import monotonic
 from django.db import close_old_connections, connection
 from usage.services import RequestRecordData, request_records_write
 
+from inference.gateway.metrics import DROPPED_RECORDS
+
 logger = logging.getLogger(__name__)
 BATCH = 500
 WAIT_SECONDS = 0.5
@@ -72,4 +74,5 @@ class RecordWriter:
 
     def _drop(self, count: int) -> None:
         self.dropped += count
+        DROPPED_RECORDS.inc(count)
         logger.warning("dropped %d request records so far", self.dropped)

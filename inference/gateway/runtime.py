@@ -1,15 +1,19 @@
 """What a gateway process loads once."""
 
 import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
 from django.conf import settings
-from facts.embedding import query_dim
+from facts.embedding import query_dim, vector_dim
+from facts.retrieval import SnapshotCache
 
-from inference.gateway.cache import SnapshotCache
+from inference.gateway.metrics import MISMATCHED_SEGMENTS
 from memory.models import resolve_model
 from memory.prompt import ChatTemplate
 from memory.served import ServedModel, load_served_model
@@ -40,6 +44,7 @@ class Runtime:
         if self.mismatched_segments == 0:
             logger.warning("blob %s was encoded from other tokens than the prompt has; it is sent as text", key)
         self.mismatched_segments += segments
+        MISMATCHED_SEGMENTS.inc(segments)
 
 
 def load_runtime(*, max_model_len: int, chat_template: str | None = None) -> Runtime:
@@ -47,12 +52,33 @@ def load_runtime(*, max_model_len: int, chat_template: str | None = None) -> Run
     torch.set_num_threads(2)  # a question is too short for more, should torch embed it
     folder = resolve_model(settings.ENV.model, settings.ENV.home)
     dtypes = {"kv_cache_dtype": settings.ENV.kv_cache_dtype, "row_dtype": settings.ENV.kv_row_dtype}
-    model = load_served_model(folder, **dtypes, chat_template=chat_template)
-    gpu = query_dim(device="cuda") if torch.cuda.is_available() else None
-    dim = gpu or query_dim(device="cpu") or 1  # without embeddings facts are chosen by age
-    snapshots = SnapshotCache(dim=dim, fingerprint=model.fingerprint, line=model.template.line)
+    ranks = settings.ENV.tensor_parallel_size
+    with plain_tokenizers():
+        model = load_served_model(folder, **dtypes, ranks=ranks, chat_template=chat_template)
+        if torch.cuda.is_available():
+            query_dim(settings.ENV.embedding_model, device="cuda")
+        vector_dim(settings.ENV.embedding_model)  # without vectors facts are chosen by age
+    snapshots = SnapshotCache(dim_of=vector_dim, fingerprint=model.fingerprint, line=model.template.line)
     logger.info("memory stands in the %s message; model %s", model.template.placement, model.blob_fingerprint)
     return Runtime(model, max_model_len, snapshots)
+
+
+@contextmanager
+def plain_tokenizers() -> Iterator[None]:
+    """Tokenizers loaded meanwhile are transformers' own, also where vLLM was told to have fastokens in their place.
+
+    The embedding model's does not load otherwise, and the prompt's is to be asked what the swap must not change.
+    """
+    if os.environ.get("VLLM_USE_FASTOKENS", "0") != "1":
+        yield
+        return
+    import fastokens
+
+    fastokens.unpatch_transformers()
+    try:
+        yield
+    finally:
+        fastokens.patch_transformers()
 
 
 def read_template(argument: str | None) -> str | None:

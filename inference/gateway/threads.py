@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from functools import partial
 from typing import ParamSpec, TypeVar
 
@@ -17,7 +18,8 @@ _pool = ThreadPoolExecutor(THREADS, thread_name_prefix="gateway")
 
 async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Run with a database connection of the thread's own; once more when the database had closed it meanwhile."""
-    return await asyncio.get_running_loop().run_in_executor(_pool, partial(_connected, function, *args, **kwargs))
+    work = partial(_connected, function, *args, **kwargs)
+    return await asyncio.get_running_loop().run_in_executor(_pool, copy_context().run, work)
 
 
 def _connected(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

@@ -16,6 +16,7 @@ from inference.bench.report.readme import with_sections
 from inference.bench.report.roofline import roofline_grid
 from inference.bench.report.sections import sections
 from inference.bench.report.session import session_grid
+from inference.bench.report.sizing import sizing_grid
 from inference.bench.report.throughput import throughput_grid
 from tests.bench.rows import MACHINE, latency, throughput
 
@@ -102,6 +103,19 @@ def test_encoding_says_what_it_costs_those_who_chat() -> None:
     assert cell(grid, 1, "after") == ABSENT
 
 
+def test_sizes_are_multiplied_from_what_was_measured() -> None:
+    row = {"kind": "encode", "shape": "llama-3.1-8b", "strategy": "window(16)", "facts": 100, "fact_tokens": 3_200}
+    encoded = [row | {"users": 0, "facts_per_s": 40.0}, row | {"users": 20, "facts_per_s": 80.0}]
+    grid = sizing_grid([*encoded, throughput("inject", 110.0), throughput("prompt", 20.0, failed=3)])
+    assert [line[1:] for line in grid.rows] == [
+        ["bytes of a fact of 32.0 tokens, bfloat16 rows", "4.19 MB", "encode, window(16)"],
+        ["facts in 1 GiB of GPU memory, host memory or disk", "256", "encode, window(16)"],
+        ["facts encoded/s, window(16)", "40.0", "encode, window(16)"],
+        ["requests/s, mode inject", "110.0", "throughput, inject, 50 facts, 100 users"],
+        ["users who ask once a minute, mode inject", "6,600", "throughput, inject, 50 facts, 100 users"],
+    ]
+
+
 def test_sessions_are_told_turn_by_turn() -> None:
     rows = [
         {"kind": "session", "shape": "tiny", "memory": memory, "mode": mode, "turn": turn, "samples_ms": [ms, ms]}
@@ -120,7 +134,7 @@ def test_sessions_are_told_turn_by_turn() -> None:
 
 def test_sections_name_the_machine_and_only_what_was_measured() -> None:
     made = sections([{"machine": MACHINE, "rows": [latency("inject", INJECT), throughput("inject", 110.0)]}])
-    assert set(made) == {"latency-engine", "throughput"}
+    assert set(made) == {"latency-engine", "throughput", "sizing"}
     assert made["throughput"].startswith(
         "On 1 × A GPU (141 GiB, driver 1.2), 16 cores of A processor, 128 GiB memory; Python 3.12.1, vllm 0.26.0.\n\n| "
     )

@@ -35,6 +35,8 @@ def test_with_the_same_memory_every_turn_asks_the_same_and_only_history_grows() 
     last = [body for body in server.bodies if body["memory"]["mode"] == "auto"][-1]
     assert [message["role"] for message in last["messages"]] == ["user", "assistant"] * 2 + ["user"]
     assert last["messages"][1]["content"] == "aa"
+    sessions = {(body["memory"]["mode"], body["memory"]["session_id"]) for body in server.bodies}
+    assert sessions == {("auto", "s-inject"), ("prompt", "s-prompt")}
 
 
 def test_with_changing_memory_every_turn_asks_something_else_after_something_new_was_stored() -> None:

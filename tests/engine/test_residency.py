@@ -4,7 +4,7 @@ import pytest
 
 from inference.engine.metadata import LoadPlan, Slot, WorkerReport
 from inference.engine.residency import Residency
-from memory.contracts import Segment
+from memory.contracts import MemoryLimit, Segment
 from memory.tiers.books import TierBooks
 
 ONE, OTHER = Segment("a" * 64, 4, "1" * 32), Segment("b" * 64, 6, "2" * 32)
@@ -198,3 +198,59 @@ def test_it_is_settled_once_every_order_is_answered(residency: Residency) -> Non
     assert not residency.is_settled
     answer(residency, plan.far, start=None)
     assert residency.is_settled
+
+
+def test_it_is_not_settled_while_rows_of_what_was_deleted_are_not_overwritten(residency: Residency) -> None:
+    """A step comes for it though nobody asks anything."""
+    plan = load(residency, ONE)
+    assert plan.near is not None
+    residency.erase([ONE.key])
+    answer(residency, plan.near, plan.far)
+    assert not residency.is_settled
+    assert sorted(residency.near.take_erased()) == sorted(plan.near.rows)
+    assert residency.far is not None
+    residency.far.take_erased()
+    assert residency.is_settled
+
+
+def test_a_tenants_limits_count_in_the_tiers_they_name(residency: Residency, cpu: Residency) -> None:
+    limits = [MemoryLimit("t", gpu_bytes=ONE.tokens * 8, host_bytes=None)]
+    for each in (residency, cpu):
+        each.limit(limits, row_bytes=8)
+    assert residency.far is not None
+    assert [books.reserve("x", tenant="t", tokens=5, digest="d") is None
+            for books in (residency.near, residency.far, cpu.near)] == [True, False, False]  # fmt: skip
+    cpu.limit([MemoryLimit("t", gpu_bytes=None, host_bytes=7)], row_bytes=8)
+    assert cpu.near.reserve("y", tenant="t", tokens=1, digest="d") is None
+
+
+def test_what_a_request_finds_is_counted_by_tier(residency: Residency) -> None:
+    first = load(residency, ONE)
+    answer(residency, first.far, first.near)
+    residency.demote([ONE.key], to_disk=False)
+    residency.count_lookups([ONE, OTHER])
+    second = load(residency, ONE)
+    answer(residency, second.near)
+    residency.count_lookups([ONE, OTHER])
+    counts = residency.counts()
+    assert (counts["near_lookups"], counts["near_found"]) == (4, 1)
+    assert (counts["far_lookups"], counts["far_found"]) == (3, 1)
+    assert counts["disk_hits"] == 1
+    assert residency.counts()["near_lookups"] == 0
+
+
+def test_a_blob_that_could_not_be_read_is_no_hit_of_the_disk(residency: Residency) -> None:
+    plan = load(residency, ONE)
+    answer(residency, plan.far, plan.near, start=None)
+    assert residency.counts()["disk_hits"] == 0
+
+
+def test_what_is_held_is_named_by_tier_the_last_used_first(residency: Residency, cpu: Residency) -> None:
+    for segment in (ONE, OTHER):
+        plan = load(residency, segment)
+        assert segment.key not in residency.held(9)["gpu"]
+        answer(residency, plan.far, plan.near)
+    residency.demote([ONE.key], to_disk=False)
+    assert residency.held(9) == {"gpu": [OTHER.key], "host": [OTHER.key, ONE.key]}
+    assert residency.held(1)["host"] == [OTHER.key]
+    assert cpu.held(9) == {"host": []}

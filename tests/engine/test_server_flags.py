@@ -1,8 +1,11 @@
 """What the engine is started with on a GPU."""
 
+import os
+
 import pytest
 
-from inference.engine.server import GPU_SHARE, gpu_flags
+from inference.engine.server import GPU_SHARE, gpu_flags, trace_flags
+from tests.object_store import environment
 
 GIB = 1 << 30
 
@@ -24,3 +27,16 @@ def test_an_arena_that_leaves_no_room_for_the_model_is_refused() -> None:
 @pytest.mark.parametrize(("cores", "servers"), [(1, "1"), (8, "2"), (64, "4")])
 def test_api_servers_are_as_many_as_the_cores_carry(cores: int, servers: str) -> None:
     assert value(gpu_flags(80 * GIB, arena_bytes=GIB, cores=cores), "--api-server-count") == servers
+
+
+def test_cuda_graphs_of_whole_steps_are_left_to_vllm() -> None:
+    """Forced for mixed batches too they make logits NaN on a GPU with FlashAttention 3."""
+    assert "--compilation-config" not in gpu_flags(80 * GIB, arena_bytes=GIB, cores=16)
+
+
+def test_vllms_spans_go_to_the_collector_as_ours_do() -> None:
+    with environment({"OTEL_SERVICE_NAME": "chosen"}):
+        flags = trace_flags("http://collector:4318")
+        protocol, service = os.environ["OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"], os.environ["OTEL_SERVICE_NAME"]
+    assert value(flags, "--otlp-traces-endpoint") == "http://collector:4318/v1/traces"
+    assert (protocol, service) == ("http/protobuf", "chosen")

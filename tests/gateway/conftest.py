@@ -1,7 +1,13 @@
+from collections.abc import Iterator
+
 import pytest
 from facts import enqueue
 
+from inference.gateway.middleware import Gateway
+from inference.gateway.records import RecordWriter
 from inference.gateway.runtime import Runtime, load_runtime
+from tests.gateway.echo import echo
+from tests.gateway.helpers import close_connections
 
 
 @pytest.fixture(scope="session")
@@ -15,6 +21,16 @@ def runtime(loaded_runtime: Runtime) -> Runtime:
     loaded_runtime.golden, loaded_runtime.max_model_len, loaded_runtime.mismatched_segments = "passed", 2048, 0
     loaded_runtime.snapshots.clear()
     return loaded_runtime
+
+
+@pytest.fixture
+def gateway(runtime: Runtime) -> Iterator[Gateway]:
+    """Ready, before a server that tells what it was sent."""
+    gateway = Gateway(echo)
+    gateway.service._runtime, gateway.service._records = runtime, RecordWriter()
+    yield gateway
+    gateway.service._records.close()
+    close_connections()
 
 
 @pytest.fixture(autouse=True)

@@ -8,8 +8,8 @@ from inference.gateway.http import Message, Receive, Scope, Send, header
 
 USAGE = {"prompt_tokens": 9, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 4}}
 CHUNKS = [
-    {"choices": [{"delta": {"content": "Hel"}}]},
-    {"choices": [{"delta": {"content": '"usage":{'}}]},
+    {"choices": [{"index": 0, "delta": {"content": "Hel"}}]},
+    {"choices": [{"index": 0, "delta": {"content": '"usage":{'}, "finish_reason": "stop"}]},
     {"choices": [], "usage": USAGE},
 ]
 
@@ -22,8 +22,12 @@ async def echo(scope: Scope, receive: Receive, send: Send) -> None:
     if asked.get("wait"):
         asked["then"] = (await receive())["type"]
         return
-    headers = {name: header(scope, name) for name in ("content-length", "x-request-id", "x-inferscale-forged")}
+    headers = {
+        name: header(scope, name) for name in ("content-length", "x-request-id", "x-inferscale-forged", "traceparent")
+    }
+    said = {"index": 0, "message": {"role": "assistant", "content": "Hello, Ann."}, "finish_reason": "stop"}
     answer = {"path": scope["path"], "body": asked, "length": len(body), "headers": headers, "usage": USAGE}
+    answer["choices"] = [{**said, **asked.get("say", {})}]
     parts = [json.dumps(answer).encode()]
     kind = b"application/json"
     if asked.get("stream"):
@@ -31,8 +35,11 @@ async def echo(scope: Scope, receive: Receive, send: Send) -> None:
         parts = [b"data: " + json.dumps(chunk, separators=(",", ":")).encode() + b"\n\n" for chunk in CHUNKS]
         parts.append(b"data: [DONE]\n\n")
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", kind)]})
-    for part in parts:
+    for part in parts[: asked.get("leave_after")]:
         await send({"type": "http.response.body", "body": part, "more_body": True})
+    if "leave_after" in asked:
+        asked["then"] = (await receive())["type"]
+        return
     await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 

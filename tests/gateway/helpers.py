@@ -3,17 +3,19 @@
 import json
 from typing import Any
 
+from django.db import connections
 from facts.models import Fact, Owner
 from facts.services import MadeBlob, encoding_start, encodings_mark_ready
 from tenants.models import Tenant
 from tenants.services import api_key_create
 
+from inference.gateway import threads
 from inference.gateway.plan import Plan
 from inference.gateway.planner import plan_request
 from inference.gateway.runtime import Runtime
 from memory.contracts import InjectParams, Segment, parse_params
 from memory.digest import token_digest
-from memory.encoding import strategy_name
+from memory.encoding import parse_stages
 from memory.prompt import encode_prompt, header_prompt
 from tests.factories import blob_key_of
 
@@ -24,6 +26,12 @@ def chat_key_of(tenant: Tenant, **options: Any) -> str:
     return api_key_create(tenant=tenant, name="app", **options)[1]
 
 
+def close_connections() -> None:
+    """The test database cannot go while a thread of the gateway is connected."""
+    for _ in range(threads.THREADS):
+        threads._pool.submit(connections.close_all).result()
+
+
 def ask(runtime: Runtime, key: str, *, is_chat: bool = True, **body: Any) -> Plan:
     asked = {"model": "m", "messages": [{"role": "user", "content": QUESTION}], **body}
     return plan_request(runtime, raw_key=key, raw_body=json.dumps(asked).encode(), is_chat=is_chat)
@@ -31,7 +39,7 @@ def ask(runtime: Runtime, key: str, *, is_chat: bool = True, **body: Any) -> Pla
 
 def make_ready(runtime: Runtime, *facts: Fact) -> list[str]:
     """Encodings of the header and these facts, with the tokens the model really has for them; their keys."""
-    owner, strategy = facts[0].owner, strategy_name(facts[0].tenant.strategy)
+    owner, strategy = facts[0].owner, parse_stages(facts[0].tenant.strategy).best.name
     header = header_prompt(runtime.template)
     keys = [_ready(runtime, owner, strategy, header.token_ids, "")]
     for fact in facts:

@@ -9,9 +9,9 @@ from facts.scopes import Scopes
 from facts.selectors import facts_by_words, owner_get
 from tenants.models import Tenant
 
-from inference.gateway.candidates import choose_facts
+from inference.gateway.candidates import choose_facts, find_facts
 from inference.gateway.runtime import Runtime
-from memory.encoding import strategy_name
+from memory.encoding import strategy_names
 from tests.factories import ALICE, add_facts
 
 TEXTS = ("Bob lives in Lisbon.", "Carla paints boats.", "The shop opens at nine.", "Bob has a dog called Bruno.")
@@ -29,12 +29,12 @@ def chosen(
 ) -> list[str]:
     owner = owner_get(tenant=tenant, scopes=scopes)
     assert owner is not None
-    snapshot = runtime.snapshots.current(owner, strategy_name(tenant.strategy))
-    query = embed_query(question) if question else None
+    snapshot = runtime.snapshots.current(owner, "demo", strategy_names(tenant.strategy))
+    query = embed_query(question, model="demo") if question else None
     words = facts_by_words(owner=owner, question=question, limit=100) if by_words else []
     now = now or timezone.now()
-    found = choose_facts(snapshot, scopes=scopes, query=query, top_k=top_k, now=now, by_words=words)
-    return [entry.line.removeprefix("- ").strip() for entry in found]
+    found = find_facts(snapshot, scopes=scopes, query=query, most=top_k, now=now, by_words=words)
+    return [entry.text for entry in choose_facts(found, top_k=top_k).entries]
 
 
 def test_the_best_fact_stands_last(runtime: Runtime, tenant: Tenant) -> None:

@@ -7,22 +7,25 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from facts.embedding import embed_query, embed_texts, vector_of
 from facts.models import Fact, Owner
+from facts.retrieval import Snapshot
 from facts.selectors import owner_get
-from facts.services import fact_delete, fact_update
+from facts.services import fact_delete, fact_update, vectors_switch
 from tenants.models import Tenant
 
 from inference.gateway.runtime import Runtime
-from inference.gateway.snapshot import Snapshot
-from memory.encoding import strategy_name
+from memory.encoding import strategy_names
 from tests.factories import ALICE, add_facts
 from tests.gateway.helpers import make_ready
+
+TEXTS = ("Bob lives in Lisbon.", "Bob has a dog.")
 
 
 def snapshot_of(runtime: Runtime, tenant: Tenant) -> Snapshot:
     owner = owner_get(tenant=tenant, scopes=ALICE)
     assert owner is not None
-    return runtime.snapshots.current(owner, strategy_name(tenant.strategy))
+    return runtime.snapshots.current(owner, "demo", strategy_names(tenant.strategy))
 
 
 def lines(snapshot: Snapshot) -> set[str]:
@@ -40,7 +43,7 @@ def test_a_new_fact_is_in_the_next_snapshot(runtime: Runtime, tenant: Tenant) ->
 def test_an_updated_fact_has_its_new_text_and_vector_only(runtime: Runtime, tenant: Tenant) -> None:
     (fact,) = add_facts(tenant, "Bob lives in Lisbon.")
     before = snapshot_of(runtime, tenant)
-    old = np.array(before.index.search(np.zeros(before.dim, np.float32), 9))
+    old, _ = before.index.rank(np.zeros(before.dim, np.float32))
     fact_update(fact=fact, text="Bob lives in Porto.", actor="")
     after = snapshot_of(runtime, tenant)
     assert lines(after) == {"- Bob lives in Porto.\n"}
@@ -73,7 +76,7 @@ def test_an_unchanged_owner_is_not_read_again(runtime: Runtime, tenant: Tenant) 
     with CaptureQueriesContext(
         connection,
     ) as queries:
-        runtime.snapshots.current(owner, strategy_name(tenant.strategy))
+        runtime.snapshots.current(owner, "demo", strategy_names(tenant.strategy))
     assert len(queries) == 0
 
 
@@ -100,6 +103,26 @@ def test_a_fact_without_vector_is_kept(runtime: Runtime, tenant: Tenant) -> None
     assert (lines(snapshot), len(snapshot.index)) == ({"- Bob lives in Lisbon.\n"}, 0)
 
 
+def test_vectors_of_two_embedding_models_never_stand_in_one_index(
+    runtime: Runtime, tenant: Tenant, other_embedding_model: str
+) -> None:
+    add_facts(tenant, *TEXTS)
+    question = "Where is Bob's home?"
+    for model in ("demo", other_embedding_model):
+        if model != "demo":
+            assert vectors_switch(tenant=tenant, model=model)
+        owner, query = owner_get(tenant=tenant, scopes=ALICE), embed_query(question, model=model)
+        assert owner is not None
+        assert query is not None
+        snapshot = runtime.snapshots.current(owner, model, strategy_names(tenant.strategy))
+        vectors = [vector_of(stored or b"") for stored in embed_texts(TEXTS, model=model)]
+        expected = sorted((float(vector @ query) for vector in vectors), reverse=True)
+        assert snapshot.index.rank(query)[1].tolist() == pytest.approx(expected, abs=1e-3)
+    assert owner is not None
+    late = runtime.snapshots.current(owner, "demo", strategy_names(tenant.strategy))
+    assert (len(late), len(late.index)) == (2, 0)
+
+
 def test_a_stored_special_string_is_broken_up(runtime: Runtime, tenant: Tenant) -> None:
     add_facts(tenant, "tea<|im_end|>")
     assert lines(snapshot_of(runtime, tenant)) == {"- tea< |im_end|>\n"}
@@ -117,7 +140,7 @@ def test_an_owner_that_got_another_s_number_does_not_get_its_facts(runtime: Runt
     add_facts(tenant, "Bob lives in Lisbon.")
     owner = owner_get(tenant=tenant, scopes=ALICE)
     assert owner is not None
-    runtime.snapshots.current(owner, strategy_name(tenant.strategy))
+    runtime.snapshots.current(owner, "demo", strategy_names(tenant.strategy))
     Fact.objects.all().delete()
     Owner.objects.filter(pk=owner.pk).update(created_at=timezone.now() + timedelta(seconds=1), change_seq=0)
     assert lines(snapshot_of(runtime, tenant)) == set()

@@ -1,23 +1,21 @@
 """What passes the gateway and what does not, with a server that only echoes."""
 
 import asyncio
-from collections.abc import Iterator
+import json
 from typing import Any
 
 import pytest
 from django.conf import settings
-from django.db import connections
 from tenants.models import Tenant
 from tenants.scope import every_tenant
 from tenants.services import tenant_create
 from usage.models import RequestRecord
 
-from inference.gateway import threads
 from inference.gateway.middleware import Gateway
-from inference.gateway.records import RecordWriter
 from inference.gateway.runtime import Runtime
-from tests.gateway.echo import Client, Received, echo
-from tests.gateway.helpers import chat_key_of
+from tests.factories import add_facts
+from tests.gateway.echo import Client, Received
+from tests.gateway.helpers import chat_key_of, make_ready
 
 pytestmark = pytest.mark.django_db(transaction=True)
 CHAT = "/v1/chat/completions"
@@ -33,16 +31,6 @@ def tenant() -> Tenant:
 def key(tenant: Tenant) -> str:
     with every_tenant():
         return chat_key_of(tenant)
-
-
-@pytest.fixture
-def gateway(runtime: Runtime) -> Iterator[Gateway]:
-    gateway = Gateway(echo)
-    gateway.service._runtime, gateway.service._records = runtime, RecordWriter()
-    yield gateway
-    gateway.service._records.close()
-    for _ in range(threads.THREADS):  # the test database cannot go while a thread is connected
-        threads._pool.submit(connections.close_all).result()
 
 
 def call(gateway: Gateway, *args: Any, **options: Any) -> Received:
@@ -102,6 +90,34 @@ def test_the_rewritten_body_has_its_own_length(gateway: Gateway, key: str) -> No
     assert answer["body"]["cache_salt"]
 
 
+def test_a_chat_is_explained_and_neither_sent_nor_recorded(gateway: Gateway, tenant: Tenant, key: str) -> None:
+    with every_tenant():
+        add_facts(tenant, "Bob lives in Lisbon.")
+    answer = call(gateway, "POST", "/v1/memory/plan", {**HELLO, "user": "alice"}, key=key)
+    assert (answer.status, answer.headers["content-type"]) == (200, "application/json")
+    (fact,) = answer.json["facts"]
+    assert (fact["text"], fact["use"], fact["reason"]) == ("Bob lives in Lisbon.", "text", "kv")
+    refused = call(gateway, "POST", "/v1/memory/plan", {**HELLO, "memory": {"top_k": 0, "user_id": "alice"}}, key=key)
+    assert (refused.status, refused.json["error"]["param"]) == (400, "memory.top_k")
+    for no_key in ("", settings.ENGINE_SERVICE_KEY):
+        assert call(gateway, "POST", "/v1/memory/plan", {**HELLO, "user": "alice"}, key=no_key).status == 401
+    gateway.service._records.close()  # type: ignore[union-attr]
+    with every_tenant():
+        assert not RequestRecord.objects.exists()
+
+
+def test_a_record_says_which_facts_were_used(gateway: Gateway, tenant: Tenant, key: str, runtime: Runtime) -> None:
+    with every_tenant():
+        facts = add_facts(tenant, "Bob lives in Lisbon.", "Carla paints boats.")
+        make_ready(runtime, facts[1])
+    assert call(gateway, "POST", CHAT, {**HELLO, "user": "alice"}, key=key).status == 200
+    gateway.service._records.close()  # type: ignore[union-attr]
+    with every_tenant():
+        record = RequestRecord.objects.get()
+    assert record.fact_ids == [facts[1].pk, facts[0].pk]
+    assert (record.facts, record.facts_injected) == (2, 1)
+
+
 def test_forged_headers_do_not_reach_the_engine(gateway: Gateway, key: str) -> None:
     forged = [("x-inferscale-forged", "1"), ("x-request-id", "mine")]
     answer = call(gateway, "POST", CHAT, HELLO, key=key, headers=forged)
@@ -152,6 +168,15 @@ def test_the_service_key_passes_completions_unchanged(gateway: Gateway) -> None:
     assert answer.json["body"] == body
 
 
+def test_so_does_that_of_the_secret_before(gateway: Gateway, settings: Any) -> None:
+    before, settings.ENGINE_SERVICE_KEY = settings.ENGINE_SERVICE_KEY, "n" * 64
+    body = {"prompt": [1], "cache_salt": "s", "kv_transfer_params": {"op": "encode"}}
+    assert call(gateway, "POST", "/v1/completions", body, key=before).status == 401
+    settings.ENGINE_SERVICE_KEYS_BEFORE = [before]
+    for key in (before, "n" * 64):
+        assert call(gateway, "POST", "/v1/completions", body, key=key).json["body"] == body
+
+
 def test_a_workers_chat_goes_behind_all_others_and_uses_no_memory(gateway: Gateway) -> None:
     forged = [("x-inferscale-forged", "1")]
     body = {**HELLO, "cache_salt": "s", "response_format": {"type": "json_object"}}
@@ -198,3 +223,38 @@ def test_a_tenants_key_gets_no_workers_chat(gateway: Gateway, key: str) -> None:
 def test_a_body_beyond_the_limit_is_refused(gateway: Gateway, key: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("inference.gateway.service.MAX_BODY", 100)
     assert call(gateway, "POST", CHAT, b" " * 101, key=key).status == 413
+
+
+@pytest.mark.parametrize(("sent", "status"), [("", 401), ("isk_unknown", 401), ("known", 200)])
+def test_a_body_in_pieces_is_taken_of_known_callers_alone(gateway: Gateway, key: str, sent: str, status: int) -> None:
+    """It may be large, and slow to come: whoever has no key is told after the first piece."""
+    answer, taken = asyncio.run(in_pieces(gateway, key if sent == "known" else sent))
+    assert (answer.status, taken) == (status, 3 if status == 200 else 1)
+
+
+def test_a_body_that_does_not_come_is_waited_for_no_longer_than_a_minute(
+    gateway: Gateway, key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("inference.gateway.service.BODY_SECONDS", 0.2)
+    answer, _ = asyncio.run(in_pieces(gateway, key, stops=True))
+    assert answer.status == 408
+
+
+async def in_pieces(gateway: Gateway, key: str, *, stops: bool = False) -> tuple[Received, int]:
+    """The answer, and how many of the three pieces were taken. `stops`: after the first none comes."""
+    raw, taken, received = json.dumps(HELLO).encode(), 0, Received()
+
+    async def receive() -> Any:
+        nonlocal taken
+        if stops and taken:
+            await asyncio.sleep(60)
+        taken += 1
+        piece = raw[(taken - 1) * 20 : taken * 20 if taken < 3 else None]
+        return {"type": "http.request", "body": piece, "more_body": taken < 3}
+
+    async def send(message: Any) -> None:
+        received.take(message)
+
+    headers = [(b"authorization", f"Bearer {key}".encode())] if key else []
+    await gateway({"type": "http", "method": "POST", "path": CHAT, "headers": headers}, receive, send)
+    return received, taken

@@ -48,6 +48,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--max-num-seqs", type=at_least(1), help="requests the engine runs at once (256, 16 on a CPU)")
     parser.add_argument("--cudagraph", choices=("auto", *CUDAGRAPH), default="auto", help="auto: as vLLM chooses")
     parser.add_argument("--gpu-memory-utilization", type=float, default=0.6, help="vLLM's share of a GPU")
+    parser.add_argument("--kv-cache-gib", type=at_least(1), help="vLLM's KV cache (what its share leaves)")
     parser.add_argument("--judge", help="an OpenAI-compatible endpoint that judges the answers (none)")
     parser.add_argument("--judge-model", help="the model asked there")
     parser.add_argument("--judge-key-file", type=Path, help="a file with the endpoint's key")
@@ -175,6 +176,8 @@ def _engine_settings(
     arguments: dict[str, Any] = {"logits_processors": [PROBE], "async_scheduling": False}
     if options["max_num_seqs"] or has_gpu():
         arguments["max_num_seqs"] = options["max_num_seqs"] or 256
+    if options["kv_cache_gib"]:
+        arguments["kv_cache_memory_bytes"] = options["kv_cache_gib"] << 30
     return EngineSettings(
         model=folder,
         store=store,

@@ -3,6 +3,7 @@
 from argparse import ArgumentParser
 from collections.abc import Mapping
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, get_args
@@ -18,7 +19,7 @@ from inference.bench.cli.output import results_for
 from inference.bench.cli.subject import Subject, add_strategy, bench_subject, encode_facts
 from inference.bench.engine_latency import TIERS
 from inference.bench.facts import bench_facts
-from inference.bench.latency import MAX_TOKENS, Ask, latency_rows, measure_latency
+from inference.bench.latency import MAX_TOKENS, Ask, ask_anew, latency_rows, measure_latency
 from inference.bench.mem0_peer import Mem0Memory, ask_with_mem0
 from inference.bench.report.latency import latency_table
 from inference.bench.results import Row
@@ -67,14 +68,7 @@ def run(options: Mapping[str, Any], console: Console) -> None:
 
 def _ask(subject: Subject, modes: list[Mode], facts: list[str], stack: ExitStack) -> dict[Mode, Ask]:
     client = ChatClient(subject.url, subject.api_key, model=subject.model, user=USER)
-
-    def by_gateway(mode: Mode) -> Ask:
-        shuffled = mode != "none"
-        return lambda question, k: client.ask(
-            question, mode, top_k=k, max_tokens=MAX_TOKENS, shuffled=shuffled, ignore_eos=True
-        )
-
-    ask: dict[Mode, Ask] = {mode: by_gateway(mode) for mode in modes if mode != "mem0"}
+    ask: dict[Mode, Ask] = {mode: partial(ask_anew, client, mode) for mode in modes if mode != "mem0"}
     if "mem0" in modes:
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="bench-mem0-")))
         embedding_model = resolve_embedding_model(settings.ENV.embedding_model, settings.ENV.home)

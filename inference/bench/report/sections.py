@@ -8,9 +8,13 @@ from inference.bench.report.encode import encode_grid
 from inference.bench.report.grid import Grid
 from inference.bench.report.latency import latency_grid
 from inference.bench.report.machines import machine_sentence
+from inference.bench.report.memory_api import memory_api_grid
+from inference.bench.report.pages import pages_grid
+from inference.bench.report.path import path_grid
 from inference.bench.report.recall import recall_grid
 from inference.bench.report.roofline import roofline_grid
 from inference.bench.report.session import session_grid
+from inference.bench.report.sizing import sizing_grid
 from inference.bench.report.throughput import throughput_grid
 from inference.bench.results import Row
 
@@ -25,12 +29,16 @@ def _of_transport(transport: str) -> Callable[[Iterable[Row]], Grid]:
 GRIDS: dict[str, Callable[[Iterable[Row]], Grid]] = {
     "latency-engine": _of_transport("engine"),
     "latency-http": _of_transport("http"),
+    "path": path_grid,
     "throughput": throughput_grid,
     "encode": encode_grid,
     "session": session_grid,
     "roofline": roofline_grid,
+    "sizing": sizing_grid,
     "accuracy": accuracy_grid,
     "recall": recall_grid,
+    "memory-api": memory_api_grid,
+    "pages": pages_grid,
 }
 
 

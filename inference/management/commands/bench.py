@@ -9,7 +9,10 @@ from rich.console import Console
 
 from inference.bench.errors import BenchError
 
-KINDS = ("engine", "latency", "throughput", "encode", "session", "accuracy", "recall", "stack", "report")
+KINDS = (
+    "engine", "latency", "path", "throughput", "encode", "session", "accuracy", "recall", "memory-api", "pages",
+    "stack", "report",
+)  # fmt: skip
 FILE_WIDTH = 200
 
 
@@ -32,4 +35,4 @@ class Command(BaseCommand):
 
 
 def _kind(name: str) -> Any:
-    return import_module(f"inference.bench.cli.{name}")
+    return import_module(f"inference.bench.cli.{name.replace('-', '_')}")

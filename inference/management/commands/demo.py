@@ -87,7 +87,7 @@ class Command(BaseCommand):
         path.write_text(json.dumps(result.as_json(facts=facts, setup_seconds=setup_seconds), indent=1) + "\n")
         console.print(answers_table(result), latency_table(result))
         web = processes.web_url(env)
-        lines = [f"admin      {web}/admin/", f"memory API {web}/api/docs/", f"chat API   {env.engine_base_url}/v1"]
+        lines = [f"dashboard  {web}/", f"memory API {web}/api/docs/", f"chat API   {env.engine_base_url}/v1"]
         lines.append(f"results    {path}")
         if credentials.api_key:
             lines.append(f"API key    {credentials.api_key}  (shown once)")
