@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import groupby
 from uuid import UUID
 
@@ -24,10 +24,14 @@ logger = logging.getLogger(__name__)
 
 
 def audit_all(blobs: Blobs | None = None, now: float | None = None) -> None:
-    """All served blobs exist; each ROUNDS-th of them is read and its checksum compared, another part every time."""
+    """All served blobs exist; each ROUNDS-th of them is read and its checksum compared, another part every time.
+
+    Raises StoreDown with nothing marked; EngineDown, EngineBroke.
+    """
     blobs, now = blobs or configured_blobs(), time.time() if now is None else now
     turn = int(now // PERIOD_SECONDS)
-    broken = [blob for blob in _ready() if not _is_whole(blobs.store, blob, turn)]
+    is_present = blobs.store.presence(turn)
+    broken = [blob for blob in _ready() if not _is_whole(blobs.store, is_present, blob, turn)]
     for (tenant_id, owner_id), group in groupby(broken, key=lambda blob: (blob.tenant_id, blob.owner_id)):
         _encode_again(tenant_id, owner_id, [blob.encoding_id for blob in group])
     remove_orphans(blobs, f"{turn % 256:02x}", now)
@@ -52,10 +56,10 @@ def _ready() -> Iterator[ReadyBlob]:
         after = batch[-1].encoding_id
 
 
-def _is_whole(store: BlobStore, blob: ReadyBlob, turn: int) -> bool:
+def _is_whole(store: BlobStore, is_present: Callable[[str], bool], blob: ReadyBlob, turn: int) -> bool:
     if blob.encoding_id % ROUNDS == turn % ROUNDS:
         return store.verify(blob.key) is not None
-    return store.exists(blob.key)
+    return is_present(blob.key)
 
 
 def _encode_again(tenant_id: UUID, owner_id: int, encoding_ids: list[int]) -> None:

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import httpx
+from config.request_id import request_headers
 
-from workers.http import reason_of, transport_errors
+from workers.http import AFFINITY_HEADER, reason_of, transport_errors
 from workers.port import EngineBroke, EngineDown, EngineRefused
 
 CONNECT_SECONDS = 5.0
@@ -67,6 +68,8 @@ class ChatModel:
 
     def _post(self, body: Mapping[str, Any]) -> dict[str, Any]:
         headers = {"authorization": f"Bearer {self.key}"} if self.key else {}
+        if self.is_engine:
+            headers |= {AFFINITY_HEADER: str(body["cache_salt"]), **request_headers()}
         timeout = httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS)
         client = httpx.Client(timeout=timeout, trust_env=not self.is_engine)
         with transport_errors("model", self.url), client:

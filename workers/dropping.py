@@ -7,7 +7,7 @@ from facts.selectors import encodings_to_drop, facts_unencoded
 from facts.services import encoding_drop
 from tenants.models import Tenant
 
-from memory.encoding import strategy_name
+from memory.encoding import strategy_names
 from workers.blobs import Blobs
 from workers.model import encoding_model
 
@@ -29,6 +29,6 @@ def drop_stale_blobs(*, tenant: Tenant, owner_id: int, blobs: Blobs) -> None:
     if dropped_header:
         enqueue(ENCODE_HEADER, tenant.pk, owner_id)
     if fact_ids:
-        names = {"fingerprint": encoding_model().fingerprint, "strategy": strategy_name(tenant.strategy)}
-        unencoded = facts_unencoded(tenant=tenant, fact_ids=fact_ids, **names)
+        fingerprint, strategies = encoding_model().fingerprint, strategy_names(tenant.strategy)
+        unencoded = facts_unencoded(tenant=tenant, fact_ids=fact_ids, fingerprint=fingerprint, strategies=strategies)
         enqueue_many(ENCODE_FACT, [(tenant.pk, fact_id) for fact_id in unencoded])

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -18,9 +19,12 @@ from facts.services import (
     encoding_start,
     encodings_announce,
     encodings_mark_ready,
+    encodings_note_checked,
     encodings_take,
     encodings_take_apart,
+    refinement_give_up,
 )
+from tenants.affinity import owner_affinity
 
 from memory.contracts import EncodeParams
 from memory.encoding import (
@@ -29,9 +33,10 @@ from memory.encoding import (
     KeySpace,
     PlannedSegment,
     PromptTooLong,
-    parse_strategy,
+    parse_stages,
     plan_encoding,
     plan_header,
+    strategy_names,
 )
 from memory.keys import cache_salt
 from workers.blobs import BlobMissing, Blobs
@@ -82,13 +87,15 @@ class Encoder:
         """
         if fact.expires_at is not None and fact.expires_at <= timezone.now():
             return Outcome.LOST
-        strategy = parse_strategy(fact.tenant.strategy)
-        names = {"fingerprint": self.model.fingerprint, "strategy": strategy.name}
-        known = fact_encoding(fact=fact, **names)
+        stages = parse_stages(fact.tenant.strategy)
+        strategy = stages.first
+        known = fact_encoding(fact=fact, fingerprint=self.model.fingerprint, strategies=stages.names)
         if known and known.state == EncodingState.READY:
             return Outcome.READY
         if known and not known.is_free_for(fact.pk):
             return Outcome.LOST
+        names: dict[str, Any] = {"fingerprint": self.model.fingerprint, "strategy": strategy.name}
+        names["settled_by"] = stages.names
         encodings = encodings_take(fact=fact, followers=(), **names)  # before the engine is asked anything: it may hang
         if not encodings:
             return Outcome.LOST
@@ -111,8 +118,43 @@ class Encoder:
         ]
         return self._encode_pass(fact, strategy, plan, jobs)
 
+    def refine_fact(self, fact: Fact, *, least_new: float) -> Outcome:
+        """Encode a served fact by the best strategy as its facts are now; what is served stays so until that is ready.
+
+        Nothing is done where so little of the context is new that it is less than the share `least_new`. One that
+        fails is given up until there is more to gain. Raises EngineDown, FactGoneError.
+        """
+        strategy = parse_stages(fact.tenant.strategy).best
+        names, started = strategy_names(fact.tenant.strategy), timezone.now()
+        served = fact_encoding(fact=fact, fingerprint=self.model.fingerprint, strategies=names)
+        if served is None or served.state != EncodingState.READY:
+            return Outcome.LOST
+        chosen = choose_pass(fact, strategy, at_most=1)
+        plan = self._plan(fact.owner, strategy, chosen)
+        chosen = chosen.within(context=plan.context_lines, run=1)
+        if served.strategy == strategy.name and not _is_better(served, chosen, strategy, least_new):
+            encodings_note_checked(ids=[served.pk], at=started)
+            return Outcome.READY
+        taken = encodings_take(
+            fact=fact,
+            followers=(),
+            fingerprint=self.model.fingerprint,
+            strategy=strategy.name,
+            settled_by=(),
+        )
+        if not taken:
+            return Outcome.LOST
+        turns = tuple(turn.pk for turn in chosen.turns)
+        job = Job(taken[0], plan.lines[0], chosen.run[0].hash, chosen.before(0), turns)
+        try:
+            return self._encode(fact.owner, strategy, plan, [*self._header_job(fact.owner, strategy, plan), job])
+        except (EngineBroke, EngineRefused, BlobMissing) as error:
+            logger.warning("fact %s keeps its blob, a better one failed: %s", fact.pk, error)
+            refinement_give_up(encoding=job.encoding)
+            return Outcome.FAILED
+
     def encode_header(self, owner: Owner) -> Outcome:
-        strategy = parse_strategy(owner.tenant.strategy)
+        strategy = parse_stages(owner.tenant.strategy).first
         plan = plan_header(self.model.template, keys=self._keys(owner, strategy))
         jobs = self._header_job(owner, strategy, plan)
         if not jobs:
@@ -124,7 +166,7 @@ class Encoder:
 
     def give_up(self, fact_or_owner: Fact | Owner, reason: str) -> Outcome:
         """It stays usable as text."""
-        strategy = parse_strategy(fact_or_owner.tenant.strategy)
+        strategy = parse_stages(fact_or_owner.tenant.strategy).first
         return self._failed(self._start(fact_or_owner, strategy), reason)
 
     def _start(self, fact_or_owner: Fact | Owner, strategy: ContextStrategy) -> Encoding:
@@ -144,8 +186,9 @@ class Encoder:
         )
 
     def _header_job(self, owner: Owner, strategy: ContextStrategy, plan: EncodingPlan) -> list[Job]:
-        names = {"fingerprint": self.model.fingerprint, "strategy": strategy.name}
-        if plan.header is None or header_encoding(owner_id=owner.pk, **names):
+        names = parse_stages(owner.tenant.strategy).names
+        known = header_encoding(owner_id=owner.pk, fingerprint=self.model.fingerprint, strategies=names)
+        if plan.header is None or known:
             return []
         encoding = self._start(owner, strategy)
         return [] if encoding.state == EncodingState.READY else [Job(encoding, plan.header)]
@@ -197,7 +240,8 @@ class Encoder:
             epoch=owner.erasure_epoch,
         )
         params = EncodeParams(str(owner.tenant_id), tuple(segment.span for segment in segments))
-        return self.port.encode(plan.token_ids, params, cache_salt=salt)
+        affinity = owner_affinity(tenant_id=owner.tenant_id, kind=owner.kind, name=owner.name)
+        return self.port.encode(plan.token_ids, params, cache_salt=salt, affinity=affinity)
 
     def _finish(self, owner: Owner, jobs: list[Job], refused: set[str]) -> Outcome:
         """Whatever blobs came are served before BlobMissing is raised for the others."""
@@ -249,3 +293,8 @@ class Encoder:
         except (EngineDown, EngineBroke):
             limit = self.model.max_tokens
         return limit - 1
+
+
+def _is_better(served: Encoding, chosen: Pass, strategy: ContextStrategy, least_new: float) -> bool:
+    news = {row.id for row in chosen.context}.difference(served.context_fact_ids)
+    return len(news) >= least_new * strategy.n > 0

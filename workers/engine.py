@@ -6,10 +6,21 @@ from functools import lru_cache
 from typing import Any, Literal
 
 import httpx
+from config.request_id import request_headers
 
-from memory.contracts import MAX_ITEMS, DropParams, EncodeParams, MoveParams, PromoteParams, Segment
-from workers.http import reason_of, transport_errors
-from workers.metrics import EngineMetrics, parse_metrics
+from memory.contracts import (
+    MAX_ITEMS,
+    DropParams,
+    EncodeParams,
+    HeldParams,
+    LimitParams,
+    MemoryLimit,
+    MoveParams,
+    PromoteParams,
+    Segment,
+    unpack_keys,
+)
+from workers.http import AFFINITY_HEADER, reason_of, transport_errors
 from workers.port import EngineBroke, EngineDown, EngineRefused
 
 CONNECT_SECONDS = 2.0
@@ -34,10 +45,12 @@ class EngineClient:
             raise EngineDown(f"the engine serves {', '.join(map(str, served))}, not {self.model}")
         return int(served[self.model]["max_model_len"])
 
-    def encode(self, token_ids: Sequence[int], params: EncodeParams, *, cache_salt: str) -> frozenset[str]:
+    def encode(
+        self, token_ids: Sequence[int], params: EncodeParams, *, cache_salt: str, affinity: str
+    ) -> frozenset[str]:
         """Keys of the spans that it keeps. Raises EngineDown, EngineBroke, EngineRefused."""
         fields = {"kv_transfer_params": params.to_params(), "cache_salt": cache_salt, "priority": ENCODE_PRIORITY}
-        answer = self._complete(token_ids, fields)
+        answer = self._complete(token_ids, fields, affinity)
         accepted = (answer.get("kv_transfer_params") or {}).get("accepted") or ()
         return frozenset(map(str, accepted))
 
@@ -46,41 +59,62 @@ class EngineClient:
         for start in range(0, len(keys), MAX_ITEMS):
             self._order(DropParams(tuple(keys[start : start + MAX_ITEMS])))
 
-    def promote(self, segments: Sequence[Segment], *, tenant: str, tier: Literal["gpu", "host"] = "gpu") -> None:
+    def promote(
+        self, segments: Sequence[Segment], *, tenant: str, affinity: str, tier: Literal["gpu", "host"] = "gpu"
+    ) -> None:
         """These blobs are on their way up to `tier`. Raises EngineDown, EngineBroke, EngineRefused."""
         for start in range(0, len(segments), MAX_ITEMS):
-            self._order(PromoteParams(tenant, tuple(segments[start : start + MAX_ITEMS]), tier))
+            self._order(PromoteParams(tenant, tuple(segments[start : start + MAX_ITEMS]), tier), affinity)
 
     def move(self, keys: Sequence[str], *, tier: Literal["host", "disk"] = "disk") -> None:
         """These blobs are in no tier above `tier`. Raises EngineDown, EngineBroke, EngineRefused."""
         for start in range(0, len(keys), MAX_ITEMS):
             self._order(MoveParams(tuple(keys[start : start + MAX_ITEMS]), tier))
 
-    def metrics(self) -> EngineMetrics:
-        """What the connector reported last. Raises EngineDown, EngineBroke, EngineRefused."""
-        try:
-            return parse_metrics(self._answer("GET", "/metrics").text)
-        except ValueError as error:
-            raise EngineDown("what answers is not the engine: no metrics") from error
+    def limit(self, limits: Sequence[MemoryLimit]) -> None:
+        """These tenants, and no others, have limits of their own. Raises EngineDown, EngineBroke, EngineRefused."""
+        self._order(LimitParams(tuple(limits[:MAX_ITEMS])))
 
-    def _order(self, params: DropParams | PromoteParams | MoveParams) -> None:
+    def held(self) -> dict[str, list[str]]:
+        """Keys of the blobs in its memory by tier, the last used first.
+
+        Raises EngineDown, EngineBroke, EngineRefused.
+        """
+        answer = self._order(HeldParams()).get("kv_transfer_params") or {}
+        try:
+            return {str(tier): unpack_keys(packed) for tier, packed in (answer.get("held") or {}).items()}
+        except (ValueError, TypeError, AttributeError) as error:
+            raise EngineDown("what answers is not the engine: no keys of blobs") from error
+
+    def metrics_page(self) -> str:
+        """In Prometheus' text format. Raises EngineDown, EngineBroke, EngineRefused."""
+        return self._answer("GET", "/metrics").text
+
+    def _order(
+        self, params: DropParams | PromoteParams | MoveParams | LimitParams | HeldParams, affinity: str = ""
+    ) -> dict[str, Any]:
         """Carried out when the engine takes the request; its one token is of no use."""
         fields = params.to_params()
-        self._complete([0], {"kv_transfer_params": fields, "cache_salt": fields["op"]})
+        return self._complete([0], {"kv_transfer_params": fields, "cache_salt": fields["op"]}, affinity)
 
-    def _complete(self, token_ids: Sequence[int], fields: Mapping[str, Any]) -> dict[str, Any]:
+    def _complete(self, token_ids: Sequence[int], fields: Mapping[str, Any], affinity: str) -> dict[str, Any]:
         body = {"model": self.model, "prompt": list(token_ids), "max_tokens": 1, "temperature": 0, **fields}
-        return self._call("POST", "/v1/completions", body)
+        return self._call("POST", "/v1/completions", body, affinity)
 
-    def _call(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    def _call(
+        self, method: str, path: str, body: Mapping[str, Any] | None = None, affinity: str = ""
+    ) -> dict[str, Any]:
         try:
-            content = self._answer(method, path, body).json()
+            content = self._answer(method, path, body, affinity).json()
         except ValueError as error:
             raise EngineDown("what answers is not the engine: no JSON") from error
         return content if isinstance(content, dict) else {}
 
-    def _answer(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> httpx.Response:
-        headers = {"authorization": f"Bearer {self.service_key}"}
+    def _answer(
+        self, method: str, path: str, body: Mapping[str, Any] | None = None, affinity: str = ""
+    ) -> httpx.Response:
+        headers = {"authorization": f"Bearer {self.service_key}", AFFINITY_HEADER: affinity}
+        headers |= request_headers()
         timeout = httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS)
         with transport_errors("engine", self.url):
             answer = _http().request(method, self.url + path, json=body, headers=headers, timeout=timeout)

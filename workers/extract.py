@@ -6,6 +6,7 @@ from uuid import UUID
 
 from celery import Task
 from config.celery import app
+from facts.errors import QuotaExceededError
 from facts.exclusive import alone_with
 from facts.models import Extraction
 from facts.services import extraction_fail, extraction_start, extraction_wait
@@ -38,7 +39,7 @@ def _extract(extraction: Extraction, failures: int) -> None:
     """Whatever comes of it, the event says it."""
     try:
         extractor(again=failures > 0).extract(extraction)
-    except EngineRefused as error:
+    except (EngineRefused, QuotaExceededError) as error:
         extraction_fail(extraction=extraction, reason=str(error))
     except (EngineDown, EngineBroke) as error:
         extraction_wait(extraction=extraction, reason=str(error))

@@ -1,7 +1,7 @@
 """Finds the facts of a conversation with a model, and stores those that were really said."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from django.conf import settings
@@ -18,7 +18,7 @@ from memory.text import clean_text
 from workers.chat import Answer, AnswerCut, ChatModel
 from workers.passages import Passage, halves, passages
 from workers.port import EngineBroke, EngineRefused
-from workers.questions import find_messages, find_schema, judge_messages, judge_schema
+from workers.questions import MOST_CATEGORIES, find_messages, find_schema, judge_messages, judge_schema
 
 FIND_TOKENS = 1024
 JUDGE_TOKENS = 32
@@ -83,7 +83,8 @@ class Extractor:
         given = answer.data.get("facts")
         if not isinstance(given, list):
             raise EngineBroke("the model's answer has no list of facts")
-        said = [(fact, _said(fact, passage)) for fact in given]
+        offered = {clean_text(name, self.special_tokens): name for name in extraction.known_categories}
+        said = [(fact, _said(fact, passage, offered)) for fact in given]
         if invented := sum(fact is None for _, fact in said):
             logger.info("event %s: %d of %d facts are in no turn", extraction.pk, invented, len(said))
         return [fact for _, fact in said if fact is not None]
@@ -93,14 +94,17 @@ class Extractor:
             (piece.turn.role, piece.turn.occurred_at, clean_text(piece.text, self.special_tokens)) for piece in passage
         ]
         wishes = ExtractionWishes(
-            *(
-                clean_text(text, self.special_tokens)
-                for text in (extraction.instructions, extraction.includes, extraction.excludes)
-            )
+            instructions=clean_text(extraction.instructions, self.special_tokens),
+            includes=clean_text(extraction.includes, self.special_tokens),
+            excludes=clean_text(extraction.excludes, self.special_tokens),
+            categories={
+                clean_text(name, self.special_tokens): clean_text(meaning, self.special_tokens)
+                for name, meaning in extraction.known_categories.items()
+            },
         )
         answer = self.model.ask(
             find_messages(turns, wishes),
-            find_schema(len(turns), bounded=self.model.is_engine),
+            find_schema([text for *_, text in turns], wishes.categories, bounded=self.model.is_engine),
             name="facts",
             max_tokens=FIND_TOKENS,
             temperature=self.temperature,
@@ -138,8 +142,8 @@ class Extractor:
         return Relation.DIFFERENT
 
 
-def _said(given: object, passage: Passage) -> FoundFact | None:
-    """The fact with its turn; None for what is no sentence, or in no turn."""
+def _said(given: object, passage: Passage, categories: Mapping[str, str]) -> FoundFact | None:
+    """The fact with its turn; None for what is no sentence, or in no turn. `categories`: as offered, and as stored."""
     if not isinstance(given, dict):
         return None
     try:
@@ -152,7 +156,10 @@ def _said(given: object, passage: Passage) -> FoundFact | None:
     if source is None:
         return None
     turn = passage[source].turn
-    return FoundFact(resolve_dates(text, turn.occurred_at.date()), turn.pk, turn.occurred_at)
+    named = given.get("categories")
+    chosen = [categories.get(str(name), "") for name in named] if isinstance(named, list) else []
+    dated = resolve_dates(text, turn.occurred_at.date())
+    return FoundFact(dated, turn.pk, turn.occurred_at, tuple(dict.fromkeys(filter(None, chosen)))[:MOST_CATEGORIES])
 
 
 def _salt(extraction: Extraction) -> str:

@@ -8,11 +8,12 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.utils import timezone
 from facts.selectors import blobs_of_owner, keys_of_owners
+from tenants.affinity import owner_affinity
 from usage.selectors import activity_seen_until, owners_to_move, owners_to_promote
 from usage.services import owner_activity_note, owners_moved, owners_promoted
 
 from memory.contracts import MAX_ITEMS, Segment
-from workers.engine import EngineClient
+from workers.engines import Engines
 from workers.port import EngineBroke, EngineDown
 
 OWNERS = 100
@@ -31,7 +32,7 @@ class Look:
     left: tuple[int, ...] = ()
 
 
-def follow(engine: EngineClient, *, now: datetime | None = None) -> Look:
+def follow(engine: Engines, *, now: datetime | None = None) -> Look:
     """At most OWNERS owners each way. The database says who is left, so nothing is lost with a look or an engine."""
     now = now or timezone.now()
     idle_before = now - timedelta(seconds=settings.ENV.idle_seconds)
@@ -48,19 +49,21 @@ def follow(engine: EngineClient, *, now: datetime | None = None) -> Look:
     return look
 
 
-def _move_idle(engine: EngineClient, idle_before: datetime) -> tuple[int, ...]:
+def _move_idle(engine: Engines, idle_before: datetime) -> tuple[int, ...]:
     owner_ids = tuple(owner.pk for owner in owners_to_move(idle_before=idle_before)[:OWNERS])
     engine.move(keys_of_owners(owner_ids), tier="disk")
     owners_moved(owner_ids=owner_ids, idle_before=idle_before)
     return owner_ids
 
 
-def _promote_active(engine: EngineClient, idle_before: datetime) -> Iterator[int]:
+def _promote_active(engine: Engines, idle_before: datetime) -> Iterator[int]:
     """Each as soon as its blobs are on their way. A memory too large for one order comes up in part, the newest."""
-    waiting = owners_to_promote(idle_before=idle_before).select_related("tenant")
-    for owner in waiting[:OWNERS]:
-        blobs = blobs_of_owner(tenant=owner.tenant, owner_id=owner.pk, limit=MAX_ITEMS)
-        engine.promote([Segment(*blob) for blob in blobs], tenant=str(owner.tenant_id))
+    waiting = owners_to_promote(idle_before=idle_before).select_related("tenant", "owner")
+    for activity in waiting[:OWNERS]:
+        owner = activity.owner
+        blobs = blobs_of_owner(tenant=activity.tenant, owner_id=owner.pk, limit=MAX_ITEMS)
+        affinity = owner_affinity(tenant_id=activity.tenant_id, kind=owner.kind, name=owner.name)
+        engine.promote([Segment(*blob) for blob in blobs], tenant=str(activity.tenant_id), affinity=affinity)
         owners_promoted(owner_ids=[owner.pk])
         yield owner.pk
 

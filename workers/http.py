@@ -7,6 +7,8 @@ import httpx
 
 from workers.port import EngineAway, EngineBroke, EngineDown
 
+AFFINITY_HEADER = "x-inferscale-affinity"  # requests with the same one go to the same engine, where there are several
+
 
 @contextmanager
 def transport_errors(who: str, url: str) -> Iterator[None]:
@@ -14,7 +16,8 @@ def transport_errors(who: str, url: str) -> Iterator[None]:
     try:
         yield
     except httpx.ConnectError as error:
-        raise EngineAway(f"no {who} at {url}: {error}") from error
+        kind = EngineAway if _is_refused(error) else EngineDown
+        raise kind(f"no {who} at {url}: {error}") from error
     except httpx.TimeoutException as error:
         raise EngineDown(f"the {who} does not answer in time: {type(error).__name__}") from error
     except httpx.TransportError as error:
@@ -27,3 +30,10 @@ def reason_of(answer: httpx.Response) -> str:
         return str(answer.json()["error"]["message"])[:500]
     except (ValueError, KeyError, TypeError):
         return answer.text[:500]
+
+
+def _is_refused(error: BaseException | None) -> bool:
+    """Its machine says that nothing listens. A name or a network that fails says nothing of what runs behind it."""
+    while error is not None and not isinstance(error, ConnectionRefusedError):
+        error = error.__cause__ or error.__context__
+    return error is not None

@@ -11,18 +11,19 @@ from facts.scopes import Scopes
 from facts.services import facts_add
 from jobs.models import Job
 from jobs.selectors import part_rows, parts_left
-from jobs.services import part_finish
+from jobs.services import part_finish, part_held
 
 Row = dict[str, Any]
 
 
 def run_import(job: Job) -> None:
-    for part in parts_left(job=job):
-        groups = defaultdict[Scopes, list[Row]](list)
-        for row in part_rows(part):
-            groups[Scopes(**row["scopes"])].append(row)
-        report = [refusal for scopes, rows in groups.items() for refusal in _store(job, scopes, rows)]
-        part_finish(job=job, part=part, report=report)
+    for left in parts_left(job=job):
+        with part_held(job=job, part=left) as part:
+            groups = defaultdict[Scopes, list[Row]](list)
+            for row in part_rows(part):
+                groups[Scopes(**row["scopes"])].append(row)
+            report = [refusal for scopes, rows in groups.items() for refusal in _store(job, scopes, rows)]
+            part_finish(job=job, part=part, report=report)
 
 
 def _store(job: Job, scopes: Scopes, rows: Sequence[Row]) -> list[Row]:

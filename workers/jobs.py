@@ -13,14 +13,18 @@ from jobs.services import JobLostError, job_finish, job_take, jobs_resend
 from tenants.scope import tenant_scope
 from tenants.selectors import tenant_by_id
 
+from workers.embedding import run_embeddings
 from workers.exporting import run_export
 from workers.importing import run_import
 from workers.profiling import run_profiles
+from workers.summarizing import run_summary
 
 RUNS: dict[str, Callable[[Job], None]] = {
+    JobKind.EMBEDDINGS: run_embeddings,
     JobKind.EXPORT: run_export,
     JobKind.IMPORT: run_import,
     JobKind.PROFILES: run_profiles,
+    JobKind.SUMMARY: run_summary,
 }
 
 logger = logging.getLogger(__name__)

@@ -30,7 +30,9 @@ class LocalEncoder:
     def max_model_len(self) -> int:
         return self._running().max_model_len
 
-    def encode(self, token_ids: Sequence[int], params: EncodeParams, *, cache_salt: str) -> frozenset[str]:
+    def encode(
+        self, token_ids: Sequence[int], params: EncodeParams, *, cache_salt: str, affinity: str
+    ) -> frozenset[str]:
         from inference.engine.local import LocalEngineDied, LocalEngineRefused
 
         engine = self._running()
@@ -85,9 +87,11 @@ def start_engine() -> "LocalEngine":
         LocalSettings(
             model=resolve_model(env.model, env.home),
             store=env.store_path,
+            store_url=env.store_url,
             fingerprint=model.blob_fingerprint,
             kv_cache_dtype=env.kv_cache_dtype,
             row_dtype=env.kv_row_dtype,
+            ranks=env.tensor_parallel_size,
             flags=tuple(shlex.split(env.encoder_flags)),
         )
     )

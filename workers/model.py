@@ -42,7 +42,12 @@ def encoding_model() -> EncodingModel:
     folder = resolve_model(env.model, env.home)
     config = AutoConfig.from_pretrained(str(folder)).get_text_config()
     return EncodingModel(
-        served=load_served_model(folder, kv_cache_dtype=env.kv_cache_dtype, row_dtype=env.kv_row_dtype),
+        served=load_served_model(
+            folder,
+            kv_cache_dtype=env.kv_cache_dtype,
+            row_dtype=env.kv_row_dtype,
+            ranks=env.tensor_parallel_size,
+        ),
         name=served_name(env.model, env.home),
         max_tokens=getattr(config, "max_position_embeddings", UNLIMITED),
     )

@@ -24,7 +24,7 @@ def passages(turns: Sequence[Turn]) -> Iterator[Passage]:
     """All of the turns in their order, each part of at most MOST_CHARACTERS."""
     current, size = list[Piece](), 0
     for turn in turns:
-        for text in _parts(turn.content, MOST_CHARACTERS):
+        for text in text_parts(turn.content, MOST_CHARACTERS):
             if current and size + len(text) > MOST_CHARACTERS:
                 yield tuple(current)
                 current, size = [], 0
@@ -42,11 +42,11 @@ def halves(passage: Passage) -> tuple[Passage, Passage] | None:
     (piece,) = passage
     if len(piece.text) < FEWEST_CHARACTERS:
         return None
-    first, *rest = _parts(piece.text, (len(piece.text) + 1) // 2 + 40)
+    first, *rest = text_parts(piece.text, (len(piece.text) + 1) // 2 + 40)
     return (replace(piece, text=first),), (replace(piece, text=" ".join(rest)),)
 
 
-def _parts(text: str, most: int) -> list[str]:
+def text_parts(text: str, most: int) -> list[str]:
     """At most so many characters each, between words where there are any."""
     parts = []
     while len(text) > most:

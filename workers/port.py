@@ -31,5 +31,7 @@ class EncodePort(Protocol):
     def max_model_len(self) -> int:
         """Tokens a prompt and its answer may have together."""
 
-    def encode(self, token_ids: Sequence[int], params: EncodeParams, *, cache_salt: str) -> frozenset[str]:
-        """Keys of the spans whose blobs are kept."""
+    def encode(
+        self, token_ids: Sequence[int], params: EncodeParams, *, cache_salt: str, affinity: str
+    ) -> frozenset[str]:
+        """Keys of the spans whose blobs are kept. `affinity`: whose blobs they are, for where there is a choice."""

@@ -1,14 +1,17 @@
 """What the model is asked: for the facts of a conversation, and how two facts go together."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 
 from facts.inputs import ExtractionWishes
 
 FACT_CHARACTERS = 400
+FACT_OVERHEAD = 80  # characters that a fact may have beyond twice its turn's: names for pronouns, dates for days
 MOST_FACTS = 40
+CHARACTERS_A_FACT = 16  # nobody says more facts than one in so many characters, and two
+MOST_CATEGORIES = 3  # of a fact
 
 FIND = """You read a conversation and write down what is worth remembering about the people in it: who they are, what \
 they like, do, own, plan and have decided. Each line is one turn, as JSON.
@@ -34,6 +37,9 @@ def find_messages(turns: Sequence[tuple[str, datetime, str]], wishes: Extraction
         rules.append(f"Only facts about this: {wishes.includes}")
     if wishes.excludes:
         rules.append(f"No facts about this: {wishes.excludes}")
+    if wishes.categories:
+        known = "; ".join(f"{name} ({meaning})" if meaning else name for name, meaning in wishes.categories.items())
+        rules.append(f'"categories" are those of these that fit the fact, the best first: {known}')
     if wishes.instructions:
         rules.append(f"Further instructions: {wishes.instructions}")
     lines = [
@@ -46,15 +52,22 @@ def find_messages(turns: Sequence[tuple[str, datetime, str]], wishes: Extraction
     return [{"role": "system", "content": "\n".join(rules)}, {"role": "user", "content": "\n".join(lines)}]
 
 
-def find_schema(turns: int, *, bounded: bool) -> dict[str, Any]:
-    """`bounded`: with limits of length, which not every API knows."""
+def find_schema(said: Sequence[str], categories: Collection[str] = (), *, bounded: bool) -> dict[str, Any]:
+    """`said`: the turns' texts. `bounded`: with limits of length, which not every API knows: no more, and no longer
+    facts than so much text can hold, for a small model would go on with inventions.
+    """
     text: dict[str, Any] = {"type": "string"}
     facts: dict[str, Any] = {"type": "array"}
     if bounded:
-        text |= {"minLength": 1, "maxLength": FACT_CHARACTERS}
-        facts |= {"maxItems": MOST_FACTS}
-    turn = {"type": "integer", "enum": list(range(1, turns + 1))}
-    return _object({"facts": {**facts, "items": _object({"text": text, "turn": turn})}})
+        characters = [len(turn) for turn in said]
+        text |= {"minLength": 1, "maxLength": min(FACT_CHARACTERS, FACT_OVERHEAD + 2 * max(characters))}
+        facts |= {"maxItems": min(MOST_FACTS, 2 + sum(characters) // CHARACTERS_A_FACT)}
+    fact: dict[str, Any] = {"text": text, "turn": {"type": "integer", "enum": list(range(1, len(said) + 1))}}
+    if categories:
+        fact["categories"] = {"type": "array", "items": {"type": "string", "enum": list(categories)}}
+        if bounded:
+            fact["categories"] |= {"maxItems": MOST_CATEGORIES}
+    return _object({"facts": {**facts, "items": _object(fact)}})
 
 
 def judge_messages(older: str, newer: str) -> list[dict[str, str]]:

@@ -7,12 +7,12 @@ import torch
 from celery.signals import worker_init, worker_process_init, worker_shutdown
 from django.conf import settings
 
-from workers import encode, extract, jobs, tiering, upkeep, webhooks
+from workers import encode, extract, jobs, observing, tenants, tiering, upkeep, webhooks
 from workers.local import local_encoder
 from workers.port import EngineDown
 from workers.sweeping import QUEUE
 
-__all__ = ["encode", "extract", "jobs", "tiering", "upkeep", "webhooks"]
+__all__ = ["encode", "extract", "jobs", "observing", "tenants", "tiering", "upkeep", "webhooks"]
 
 logging.getLogger("httpx").setLevel(logging.WARNING)  # Celery shows every library's INFO
 

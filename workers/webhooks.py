@@ -6,14 +6,13 @@ from uuid import UUID
 from config.celery import app
 from django.conf import settings
 from django.utils import timezone
-from facts.enqueue import DELIVER, enqueue_many
+from facts.enqueue import DELIVER
 from facts.selectors import fact_get
 from tenants.models import Tenant
 from tenants.selectors import tenant_by_id
 from webhooks.models import Delivery
-from webhooks.selectors import deliveries_due
 from webhooks.sending import send
-from webhooks.services import delivery_record, delivery_take
+from webhooks.services import deliveries_send, delivery_record, delivery_take
 
 
 @app.task(name=DELIVER)
@@ -36,8 +35,7 @@ def deliver(tenant_id: str, delivery_id: str) -> None:
 
 @app.task(name="workers.webhooks.deliver_due")
 def deliver_due() -> None:
-    """What failed before, and what could not be sent to the broker."""
-    enqueue_many(DELIVER, deliveries_due(now=timezone.now()))
+    deliveries_send(now=timezone.now())
 
 
 def payload_of(tenant: Tenant, delivery: Delivery) -> dict[str, Any]:

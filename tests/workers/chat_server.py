@@ -9,12 +9,15 @@ from typing import Any
 
 import jsonschema
 
+from tests.quiet_http import QuietHandler
+
 Body = dict[str, Any]
 Reply = tuple[int, Any]
 
 
 class ChatServer:
-    """`find` answers questions for facts, `judge` those about two facts; status 0 breaks the connection off.
+    """`find` answers questions for facts, `judge` those about two, `tell` those for a text of many; status 0 breaks the
+    connection off.
 
     The bodies of each kind are kept. Answers with status 200 are held against the schema that the question asks for.
     """
@@ -22,8 +25,10 @@ class ChatServer:
     def __init__(self) -> None:
         self.find: Callable[[Body], Reply] = lambda body: found()
         self.judge: Callable[[Body], Reply] = lambda body: relation()
+        self.tell: Callable[[Body], Reply] = lambda body: told(" ".join(statements_of(body)))
         self.finds: list[Body] = []
         self.judges: list[Body] = []
+        self.tells: list[Body] = []
         self.keys: list[str | None] = []
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
 
@@ -40,32 +45,29 @@ class ChatServer:
         self._server.server_close()
 
     def answer(self, body: Body) -> Reply:
-        if body["response_format"]["json_schema"]["name"] == "relation":
+        name = body["response_format"]["json_schema"]["name"]
+        if name == "relation":
             self.judges.append(body)
             return self.judge(body)
+        if name in ("text", "profile"):
+            self.tells.append(body)
+            return self.tell(body)
         self.finds.append(body)
         return self.find(body)
 
-    def _handler(self) -> type[BaseHTTPRequestHandler]:
+    def _handler(self) -> type[QuietHandler]:
         server = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class Handler(QuietHandler, BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 server.keys.append(self.headers["authorization"])
-                body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+                body = json.loads(self.read_data())
                 status, answer = server.answer(body) if self.path == "/v1/chat/completions" else (404, {})
                 if not status:
                     self.connection.shutdown(socket.SHUT_RDWR)
                     return
                 data = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
-                self.send_response(status)
-                self.send_header("content-type", "application/json")
-                self.send_header("content-length", str(len(data)))
-                self.end_headers()
-                self.wfile.write(data)
-
-            def log_message(self, format: str, *args: object) -> None:
-                pass
+                self.send_data(status, data, content_type="application/json")
 
         return Handler
 
@@ -78,9 +80,18 @@ def says(content: object, *, end: str = "stop") -> Reply:
     return 200, {"id": "chatcmpl-1", "object": "chat.completion", "choices": [choice], "usage": usage}
 
 
-def found(*facts: tuple[str, int]) -> Reply:
-    """Texts and numbers of turns."""
-    return says({"facts": [{"text": text, "turn": turn} for text, turn in facts]})
+def found(*facts: tuple[str, int], categories: Sequence[str] = ()) -> Reply:
+    """Texts and numbers of turns; the categories are those of each."""
+    return says({"facts": [{"text": text, "turn": turn, "categories": list(categories)} for text, turn in facts]})
+
+
+def told(text: str) -> Reply:
+    return says({"text": text})
+
+
+def statements_of(body: Body) -> list[str]:
+    """The statements that a question for a text shows."""
+    return [json.loads(line) for line in body["messages"][1]["content"].splitlines()]
 
 
 def relation(*, same: bool = False, contradicts: bool = False) -> Reply:
@@ -96,7 +107,7 @@ def turns_of(body: Body) -> list[Body]:
     return [json.loads(line) for line in body["messages"][1]["content"].splitlines()]
 
 
-def fits(body: Body, content: Sequence[tuple[str, int]]) -> bool:
+def fits(body: Body, content: Sequence[tuple[str, int]], **more: Any) -> bool:
     """Whether facts keep the schema of a question."""
-    facts = {"facts": [{"text": text, "turn": turn} for text, turn in content]}
+    facts = {"facts": [{"text": text, "turn": turn, **more} for text, turn in content]}
     return bool(jsonschema.Draft202012Validator(body["response_format"]["json_schema"]["schema"]).is_valid(facts))

@@ -48,8 +48,8 @@ def test_fact_and_header_become_ready_without_an_engine(store: BlobStore, fact: 
 
 def test_readers_get_them_with_the_next_delta(store: BlobStore, fact: Fact) -> None:
     ready(store, fact)
-    names = {"fingerprint": encoding_model().fingerprint, "strategy": STRATEGY}
-    (row,) = fact_delta(owner_id=fact.owner_id, after_seq=fact.seq, **names)
+    names: dict[str, Any] = {"fingerprint": encoding_model().fingerprint, "strategies": [STRATEGY]}
+    (row,) = fact_delta(owner_id=fact.owner_id, after_seq=fact.seq, embedding_model="demo", **names)
     assert row.key == line_of(plan_of(fact)).key
     header = header_encoding(owner_id=fact.owner_id, **names)
     assert header is not None

@@ -68,8 +68,8 @@ def test_a_refused_fact_fails_at_once_with_the_reason(engine: TroubledEngine, fa
 def test_a_failed_fact_is_still_used_as_text(engine: TroubledEngine, tenant: Tenant, fact: Fact) -> None:
     engine.encode = answering(400)
     encode(fact)
-    names = {"fingerprint": encoding_model().fingerprint, "strategy": STRATEGY}
-    (row,) = fact_delta(owner_id=fact.owner_id, after_seq=-1, **names)
+    names: dict[str, Any] = {"fingerprint": encoding_model().fingerprint, "strategies": [STRATEGY]}
+    (row,) = fact_delta(owner_id=fact.owner_id, after_seq=-1, embedding_model="demo", **names)
     assert (row.active, row.text, row.key) == (True, "Bob lives in Lisbon.", None)
     found = facts_search(tenant=tenant, query="Where does Bob live?", scopes=ALICE)
     assert [entry.fact.pk for entry in found] == [fact.pk]
@@ -80,7 +80,7 @@ def test_beat_leaves_failed_facts_alone(engine: TroubledEngine, tenant: Tenant, 
     encode(fact)
     Encoding.objects.update(updated_at="2020-01-01T00:00Z")
     Fact.objects.update(updated_at="2020-01-01T00:00Z")
-    names: dict[str, Any] = {"fingerprint": encoding_model().fingerprint, "strategy": STRATEGY}
+    names: dict[str, Any] = {"fingerprint": encoding_model().fingerprint, "strategies": [STRATEGY]}
     assert encodings_unfinished(tenant=tenant, **names) == []
 
 

@@ -96,6 +96,13 @@ def test_facts_without_vector_get_one(tenant: Tenant, broker: redis.Redis) -> No
     assert len(fact.embedding) == 384 * 4
 
 
+def test_facts_of_earlier_rules_get_their_claims(tenant: Tenant, broker: redis.Redis) -> None:
+    (fact,) = add_facts(tenant, "Bob lives in Lisbon.")
+    Fact.objects.update(claim_key="", claim_version=0)
+    swept(broker)
+    assert Fact.objects.get().claim_key == fact.claim_key != ""
+
+
 def test_a_long_queue_is_not_made_longer(tenant: Tenant, broker: redis.Redis, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sweeping, "BUSY", 3)
     add_facts(tenant, *(f"Note number {number}." for number in range(4)))

@@ -27,7 +27,7 @@ from tests.workers.helpers import (
 )
 from tests.workers.troubled_engine import Body, Reply, TroubledEngine, accept_all
 from workers import engine as engine_module
-from workers.encode import encode_fact
+from workers.encode import encode_fact, sweep
 from workers.tiering import drop_stale
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -232,3 +232,19 @@ def test_a_slow_engine_is_no_absent_engine(
     drop(first)
     assert len(engine.drops) == 2
     assert not Encoding.objects.filter(state="stale").exists()
+
+
+def test_a_paused_tenants_deletions_are_carried_out(
+    store: BlobStore, engine: TroubledEngine, tenant: Tenant, broker: redis.Redis
+) -> None:
+    first, _, third = three_ready(store, tenant)
+    keys = [encoding_of(fact).key for fact in (first, third)]
+    Tenant.objects.filter(pk=tenant.pk).update(is_active=False)
+    fact_delete(fact=third)
+    broker.flushdb()
+    finished(sweep)
+    assert tasks_in(broker, "encode") == []
+    assert tasks_in(broker, "tiering") == [(drop_stale.name, [str(tenant.pk), str(third.owner_id)])]
+    drop(third)
+    assert [store.exists(key) for key in keys] == [True, False]
+    assert engine.dropped == {keys[1]}

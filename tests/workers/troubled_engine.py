@@ -7,7 +7,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any
 
-from memory.contracts import MoveParams, PromoteParams, parse_params
+from memory.contracts import LimitParams, MemoryLimit, MoveParams, PromoteParams, pack_keys, parse_params
+from tests.quiet_http import QuietHandler
 from workers.model import encoding_model
 
 Body = dict[str, Any]
@@ -28,7 +29,10 @@ def accept_all(body: Body) -> Reply:
 class TroubledEngine:
     """`encode` answers encode requests, `drop` drop requests, `tier` the others; the bodies of each kind are kept.
 
-    `near` are the keys in its memory, with their tenants: promoted and not moved down since. `page` is its /metrics.
+    `traces` are the requests' `traceparent` headers.
+
+    `near` are the keys in its memory, with their tenants: promoted and not moved down since. `held` is what it says, by
+    tier, when it is asked for them. `page` is its /metrics.
     """
 
     def __init__(self) -> None:
@@ -36,11 +40,15 @@ class TroubledEngine:
         self.drop: Callable[[Body], Reply] = accept_all
         self.tier: Callable[[Body], Reply] = accept_all
         self.near: dict[str, str] = {}
+        self.held: dict[str, list[str]] = {}
+        self.limits: tuple[MemoryLimit, ...] = ()
         self.page = ""
         self.encodes: list[Body] = []
         self.tierings: list[Body] = []
         self.drops: list[Body] = []
         self.keys: list[str] = []
+        self.affinities: list[str] = []
+        self.traces: list[str] = []
         self.max_model_len = 8192
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
 
@@ -67,6 +75,10 @@ class TroubledEngine:
         if body["kv_transfer_params"]["op"] == "encode":
             self.encodes.append(body)
             return self.encode(body)
+        if body["kv_transfer_params"]["op"] == "held":
+            status, answer = self.tier(body)
+            held = {tier: pack_keys(keys) for tier, keys in self.held.items()}
+            return status, {**answer, "kv_transfer_params": {"held": held}}
         self.tierings.append(body)
         reply = self.tier(body)
         if reply[0] == 200:
@@ -79,22 +91,26 @@ class TroubledEngine:
                 self.near |= {segment.key: tenant for segment in segments}
             case MoveParams(keys, "disk"):
                 self.near = {key: tenant for key, tenant in self.near.items() if key not in keys}
+            case LimitParams(limits):
+                self.limits = limits
             case other:
                 raise AssertionError(f"an engine would pay no heed to {body['kv_transfer_params']}: {other}")
 
-    def _handler(self) -> type[BaseHTTPRequestHandler]:
+    def _handler(self) -> type[QuietHandler]:
         engine = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class Handler(QuietHandler, BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 if self.path == "/metrics":
-                    self._send_data(200, engine.page.encode())
+                    self.send_data(200, engine.page.encode())
                 else:
                     self._send(200, {"data": [{"id": encoding_model().name, "max_model_len": engine.max_model_len}]})
 
             def do_POST(self) -> None:
                 engine.keys.append(self.headers["authorization"])
-                body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+                engine.affinities.append(self.headers["x-inferscale-affinity"])
+                engine.traces.append(self.headers["traceparent"] or "")
+                body = json.loads(self.read_data())
                 status, answer = engine.answer(body)
                 if status:
                     self._send(status, answer)
@@ -102,15 +118,6 @@ class TroubledEngine:
                     self.connection.shutdown(socket.SHUT_RDWR)
 
             def _send(self, status: int, answer: Body) -> None:
-                self._send_data(status, json.dumps(answer).encode())
-
-            def _send_data(self, status: int, data: bytes) -> None:
-                self.send_response(status)
-                self.send_header("content-length", str(len(data)))
-                self.end_headers()
-                self.wfile.write(data)
-
-            def log_message(self, format: str, *args: object) -> None:
-                pass
+                self.send_data(status, json.dumps(answer).encode())
 
         return Handler

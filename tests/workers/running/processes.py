@@ -7,13 +7,14 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import psutil
 from config.env import Environment
 from config.processes import engine, workers
 from config.supervisor import Child, Supervisor
 from django.conf import settings
+
+from tests.databases import database_url
 
 VLLM_FLAGS = ("--", "--max-model-len", "2048")
 
@@ -102,9 +103,8 @@ class Processes:
         supervisor.wait_ready(child.name)
 
     def _variables(self) -> dict[str, str]:
-        database = urlsplit(settings.DATABASE_URL)._replace(path=f"/{self.database}").geturl()
         return {
-            "DATABASE_URL": database if "://" in database else database.replace(":/", ":///", 1),
+            "DATABASE_URL": database_url(self.database),
             "REDIS_URL": settings.REDIS_URL,
             "INFERSCALE_HOME": str(self.home),
             "INFERSCALE_STORE": str(self.env.store),
