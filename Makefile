@@ -3,6 +3,8 @@
 #   make up            web, worker and engine, until Ctrl-C
 #   make test          ARGS="tests/api -k add" chooses tests
 #   make lint format
+#   make secrets       what docker compose needs
+#   make screenshots   the README's pictures, while `make demo` runs
 
 PYTHON := $(shell for name in $(PYTHON) python3.12 python3.11 python3; do \
   $$name -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 13))' 2>/dev/null && echo $$name && break; done)
@@ -13,7 +15,9 @@ PIP := $(BIN)/python -m pip install --disable-pip-version-check --quiet --no-com
 TORCH := $(shell sed -n 's/^\(torch==[^ ]*\).*/\1/p' requirements.lock)
 export HF_HUB_OFFLINE ?= 1
 
-.PHONY: setup demo up test lint format clean
+SECRETS ?= var/secrets
+
+.PHONY: setup demo up test lint format secrets screenshots clean
 
 setup: $(STAMP)
 
@@ -44,6 +48,15 @@ lint: setup
 format: setup
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+screenshots: setup
+	$(BIN)/python manage.py screenshots $(ARGS)
+
+# For docker compose: made once, readable by the containers' users in a folder that is this user's alone.
+secrets:
+	@mkdir -p -m 700 $(SECRETS)
+	@for name in postgres_password secret_key grafana_password; do test -s $(SECRETS)/$$name || { \
+	  $(PYTHON) -c 'import secrets; print(secrets.token_urlsafe(48))' >$(SECRETS)/$$name && chmod 444 $(SECRETS)/$$name; }; done
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

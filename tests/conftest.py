@@ -1,20 +1,28 @@
 """Servers for the tests: those named by DATABASE_URL and REDIS_URL, else the embedded ones while the run lasts."""
 
+import json
+import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import redis
 from config.services import Services
 from django.conf import settings
+from hypothesis import settings as hypothesis_settings
 
 if TYPE_CHECKING:
     from tenants.models import Tenant
 
     from tests.factories import People
+    from tests.object_store import ObjectServer
+    from tests.reranker import Reranker
+    from tests.tracing.collector import Collector
 
 _held = ExitStack()
+hypothesis_settings.register_profile("busy", deadline=None)  # a busy machine is no fault of what is tested
+hypothesis_settings.load_profile("busy")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -44,6 +52,57 @@ def tenant(people: "People") -> Iterator["Tenant"]:
 
     with tenant_scope(people.tenant):
         yield people.tenant
+
+
+@pytest.fixture(scope="session")
+def other_embedding_model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The demo model with another pooling: vectors that have nothing to do with the demo model's own."""
+    from memory.models import resolve_embedding_model
+
+    folder = tmp_path_factory.mktemp("models") / "first-token"
+    shutil.copytree(resolve_embedding_model("demo", settings.ENV.home), folder)
+    pooling = folder / "1_Pooling" / "config.json"
+    given = json.loads(pooling.read_text())
+    modes = {name: name == "pooling_mode_cls_token" for name in given if name.startswith("pooling_mode")}
+    pooling.write_text(json.dumps({**given, **modes}))
+    return str(folder)
+
+
+@pytest.fixture(scope="session")
+def object_server() -> Iterator["ObjectServer"]:
+    from tests.object_store import ObjectServer, environment
+
+    with ObjectServer() as server, environment(server.variables):
+        yield server
+
+
+@pytest.fixture
+def bucket(object_server: "ObjectServer") -> str:
+    """The URL of an empty object store."""
+    return object_server.make_bucket()
+
+
+@pytest.fixture
+def reranker(settings: Any) -> Iterator["Reranker"]:
+    """The configured one. Its order is what the test says."""
+    from tests.reranker import reranking_with
+
+    with reranking_with(settings) as reranker:
+        yield reranker
+
+
+@pytest.fixture
+def collector(settings: Any) -> Iterator["Collector"]:
+    """Spans of this process' own go there; the last ones when `config.tracing.end_tracing` is called."""
+    from config import tracing
+
+    from tests.tracing.collector import Collector
+
+    with Collector() as collector:
+        settings.ENV = settings.ENV.model_copy(update={"otlp_endpoint": collector.url})
+        tracing.start_tracing("tests")
+        yield collector
+        tracing.end_tracing()
 
 
 @pytest.fixture

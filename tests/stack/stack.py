@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -46,13 +47,30 @@ class Stack(Processes):
 
     def __enter__(self) -> "Stack":
         try:
-            self._start(self._web, web(self.env))
-            self.start_worker()
-            self.start_engine()
+            self.start()
         except BaseException:
             self._stack.close()
             raise
         return self
+
+    def start(self) -> None:
+        self._start(self._web, web(self.env))
+        self.start_worker()
+        self.start_engine()
+
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """Nothing of it runs meanwhile."""
+        for supervisor in (self._engine, self._worker, self._web):
+            supervisor.stop()
+        try:
+            yield
+        finally:
+            self.start()
+
+    def environment(self) -> dict[str, str]:
+        """Of a command beside its processes."""
+        return {**os.environ, **self._variables(), "PYTHONPATH": os.pathsep.join(sys.path)}
 
     @property
     def model(self) -> str:

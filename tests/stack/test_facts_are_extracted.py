@@ -54,10 +54,11 @@ def test_the_engine_keeps_the_schemas(app: App) -> None:
     turns = [("user", datetime(2026, 3, 4, 10, tzinfo=UTC), text) for text in SAID]
     asked = find_messages(turns, ExtractionWishes())
     found = served(app).ask(
-        asked, find_schema(2, bounded=True), name="facts", max_tokens=1024, temperature=1.0, cache_salt="s"
+        asked, find_schema(SAID, bounded=True), name="facts", max_tokens=1024, temperature=1.0, cache_salt="s"
     )
     assert all(set(fact) == {"text", "turn"} and fact["turn"] in (1, 2) for fact in found.data["facts"])
     assert all(1 <= len(fact["text"]) <= 400 for fact in found.data["facts"])
+    assert len(found.data["facts"]) <= 8
     pair = judge_messages("Nora lives in Skerrow.", "Nora moved to Leith.")
     judged = served(app).ask(pair, judge_schema(), name="relation", max_tokens=32, temperature=1.0, cache_salt="s")
     assert {name: type(value) for name, value in judged.data.items()} == {"same": bool, "contradicts": bool}
