@@ -8,16 +8,23 @@ from time import perf_counter
 from typing import Any
 from uuid import uuid4
 
-from inference.engine.server import GPU_BLOCK_SIZE, choose_model_runner, kv_transfer
+from inference.engine.server import GPU_BLOCK_SIZE, choose_model_runner, kv_transfer, step_graphs
 
-CUDAGRAPH = {"full": "FULL", "piecewise": "PIECEWISE", "none": "NONE"}
+GRAPHS: dict[str, dict[str, Any]] = {
+    "served": step_graphs(),
+    "auto": {},
+    "full": {"cudagraph_mode": "FULL"},
+    "piecewise": {"cudagraph_mode": "PIECEWISE"},
+    "none": {"cudagraph_mode": "NONE"},
+}
+GRAPHS_HELP = "CUDA graphs: as serve has them, as vLLM chooses (auto), or a mode of vLLM's (served)"
 CPU_KV_CACHE_GIB = "2"
 STAGE_SECONDS = 30.0  # loading is to be measured, however long it takes, not given up
 
 
 @dataclass(frozen=True)
 class EngineSettings:
-    """`random_weights`: the folder has none. `cudagraph`: a name of CUDAGRAPH, or auto for vLLM's own choice."""
+    """`random_weights`: the folder has none. `cudagraph`: a name of GRAPHS."""
 
     model: Path
     store: Path
@@ -26,7 +33,7 @@ class EngineSettings:
     gpu_bytes: int
     row_dtype: str = "auto"
     random_weights: bool = False
-    cudagraph: str = "auto"
+    cudagraph: str = "served"
     gpu_memory_utilization: float = 0.8
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
@@ -96,6 +103,7 @@ class InProcessEngine:
             "model_runner": "v2" if getattr(config, "use_v2_model_runner", False) else "v1",
             "multiprocessing": core != "InprocClient",
             "cudagraph_mode": getattr(mode, "name", str(mode)),
+            "cudagraph_tokens": config.compilation_config.max_cudagraph_capture_size,
             "block_size": config.cache_config.block_size,
             "max_num_batched_tokens": config.scheduler_config.max_num_batched_tokens,
             "async_scheduling": bool(getattr(config.scheduler_config, "async_scheduling", False)),
@@ -165,8 +173,7 @@ def _arguments(settings: EngineSettings) -> dict[str, Any]:
     }
     if has_gpu():
         arguments |= {"gpu_memory_utilization": settings.gpu_memory_utilization, "block_size": GPU_BLOCK_SIZE}
-        if settings.cudagraph != "auto":
-            arguments["compilation_config"] = {"cudagraph_mode": CUDAGRAPH[settings.cudagraph]}
+        arguments["compilation_config"] = dict(GRAPHS[settings.cudagraph])
     else:
         arguments |= {"enforce_eager": True, "max_num_seqs": 16}
     return arguments | dict(settings.arguments)

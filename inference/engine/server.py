@@ -9,6 +9,7 @@ GPU_SHARE = 0.9  # the rest: contexts of the API servers and their embedding mod
 CORES_AN_API_SERVER = 4
 API_SERVERS = 4
 GPU_BLOCK_SIZE = 128
+GRAPH_TOKENS = 128
 CONNECTOR_MODULE = "inference.engine.connector"
 
 
@@ -57,15 +58,25 @@ def device_flags(*, arena_bytes: int) -> list[str]:
     return gpu_flags(current_platform.get_device_total_memory(), arena_bytes, cores=os.cpu_count() or 1)
 
 
+def step_graphs() -> dict[str, Any]:
+    """vLLM's compilation config: CUDA graphs of whole steps, also of those that mix prompts and decodes.
+
+    vLLM's own choice is graphs of the pieces between attention layers in steps that hold a prompt: launching those
+    costs a lone request twice the time of its computing. Larger steps run without graphs: with FlashAttention 3, graphs
+    of whole mixed steps make logits NaN from about 230 requests on (0.26, with and without memory).
+    """
+    return {"cudagraph_mode": "FULL", "max_cudagraph_capture_size": GRAPH_TOKENS}
+
+
 def gpu_flags(gpu_bytes: int, arena_bytes: int, *, cores: int) -> list[str]:
     """Raises ValueError when the arena leaves vLLM less than half of its share."""
     share = GPU_SHARE - arena_bytes / gpu_bytes
     if share < GPU_SHARE / 2:
         raise ValueError(f"an arena of {arena_bytes} bytes leaves too little of a GPU of {gpu_bytes} for the model")
     # Large blocks: with memory injected, what vLLM does for each block of a long prompt is much of what is left of the
-    # time to first token. Several API servers: one saturates a core first. CUDA graphs are vLLM's own choice: with
-    # cudagraph_mode FULL (0.26, FlashAttention 3) logits of large mixed batches become NaN, with and without memory.
+    # time to first token. Several API servers: one saturates a core first.
     flags = ["--gpu-memory-utilization", f"{share:.3f}", "--block-size", str(GPU_BLOCK_SIZE)]
+    flags += ["--compilation-config", json.dumps(step_graphs())]
     servers = max(1, min(API_SERVERS, cores // CORES_AN_API_SERVER))
     return [*flags, "--api-server-count", str(servers)]
 

@@ -20,7 +20,7 @@ from inference.bench.accuracy.run import AccuracyBench, load_model, missing
 from inference.bench.accuracy.summary import summarise, write_summary
 from inference.bench.cli.arguments import add_k, at_least
 from inference.bench.errors import BenchError
-from inference.bench.inprocess import CUDAGRAPH, EngineSettings, InProcessEngine, has_gpu
+from inference.bench.inprocess import GRAPHS, GRAPHS_HELP, EngineSettings, InProcessEngine, has_gpu
 from inference.bench.machine import machine
 from inference.bench.report.accuracy import accuracy_grid
 from inference.bench.shapes import shape_of_folder
@@ -46,7 +46,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--conversations", type=at_least(1), help="only the first so many (all)")
     parser.add_argument("--questions", type=at_least(1), help="only the first so many of each conversation (all)")
     parser.add_argument("--max-num-seqs", type=at_least(1), help="requests the engine runs at once (256, 16 on a CPU)")
-    parser.add_argument("--cudagraph", choices=("auto", *CUDAGRAPH), default="auto", help="auto: as vLLM chooses")
+    parser.add_argument("--cudagraph", choices=GRAPHS, default="served", help=GRAPHS_HELP)
     parser.add_argument("--gpu-memory-utilization", type=float, default=0.6, help="vLLM's share of a GPU")
     parser.add_argument("--kv-cache-gib", type=at_least(1), help="vLLM's KV cache (what its share leaves)")
     parser.add_argument("--judge", help="an OpenAI-compatible endpoint that judges the answers (none)")

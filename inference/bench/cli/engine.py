@@ -24,7 +24,7 @@ from inference.bench.engine_latency import (
     longest_request,
     pool_tokens,
 )
-from inference.bench.inprocess import CUDAGRAPH, EngineSettings, InProcessEngine
+from inference.bench.inprocess import GRAPHS, GRAPHS_HELP, EngineSettings, InProcessEngine
 from inference.bench.report.latency import latency_table
 from inference.bench.results import ResultFile, Row, rounded
 from inference.bench.shapes import SHAPES, Shape, make_shape, shape_named, shape_of_folder
@@ -45,7 +45,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--samples", type=at_least(2), default=50, help="requests of each case (50)")
     parser.add_argument("--row-dtype", choices=("auto", "fp8"), default="auto", help="how blobs are held")
-    parser.add_argument("--cudagraph", choices=("auto", *CUDAGRAPH), default="auto", help="auto: as vLLM chooses")
+    parser.add_argument("--cudagraph", choices=GRAPHS, default="served", help=GRAPHS_HELP)
     parser.add_argument("--block-size", type=at_least(1), help="tokens of a block (a GPU: 128, as serve has it)")
     parser.add_argument(
         "--async-scheduling",

@@ -59,7 +59,7 @@ def _lines(group: Sequence[Row], modes: Sequence[str], pairs: Sequence[tuple[str
 
 def _shape_name(row: Row) -> str:
     graphs = row.get("cudagraph")
-    return str(row["shape"]) if graphs in (None, "auto") else f"{row['shape']}, CUDA graphs {graphs}"
+    return str(row["shape"]) if graphs in (None, "served") else f"{row['shape']}, CUDA graphs {graphs}"
 
 
 def _spread(row: Row | None) -> str:
