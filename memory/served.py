@@ -5,6 +5,7 @@ from pathlib import Path
 
 from memory.fingerprint import encoding_fingerprint, model_fingerprint
 from memory.prompt import ChatTemplate
+from memory.prompt.ids import takes_fastokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,3 +29,11 @@ def load_served_model(
     template = ChatTemplate(AutoTokenizer.from_pretrained(str(folder)), chat_template)
     blob_fingerprint = model_fingerprint(folder, kv_cache_dtype, row_dtype, ranks=ranks)
     return ServedModel(template, blob_fingerprint, encoding_fingerprint(blob_fingerprint, template.header))
+
+
+def is_tokenized_by_fastokens(model: str | Path) -> bool:
+    """Whether the model's tokenizer may be fastokens in transformers' place. Raises OSError."""
+    from transformers import AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(str(model))
+    return bool(getattr(tokenizer, "is_fast", False)) and takes_fastokens(tokenizer)

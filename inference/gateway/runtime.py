@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 from django.conf import settings
-from facts.embedding import query_dim, vector_dim
+from facts.embedding import vector_dim
 from facts.retrieval import SnapshotCache
 
 from inference.gateway.metrics import MISMATCHED_SEGMENTS
@@ -55,8 +55,6 @@ def load_runtime(*, max_model_len: int, chat_template: str | None = None) -> Run
     ranks = settings.ENV.tensor_parallel_size
     with plain_tokenizers():
         model = load_served_model(folder, **dtypes, ranks=ranks, chat_template=chat_template)
-        if torch.cuda.is_available():
-            query_dim(settings.ENV.embedding_model, device="cuda")
         vector_dim(settings.ENV.embedding_model)  # without vectors facts are chosen by age
     snapshots = SnapshotCache(dim_of=vector_dim, fingerprint=model.fingerprint, line=model.template.line)
     logger.info("memory stands in the %s message; model %s", model.template.placement, model.blob_fingerprint)

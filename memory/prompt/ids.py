@@ -23,6 +23,15 @@ def token_ids_of(tokenizer: Any) -> TokenIds:
 
     By fastokens, six times as fast, where that takes the tokenizer and gives the same for the probes.
     """
+    return _probed_quick_ids(tokenizer) or partial(_own_ids, tokenizer.backend_tokenizer)
+
+
+def takes_fastokens(tokenizer: Any) -> bool:
+    """Whether fastokens gives this tokenizer's own ids, as far as the probes tell."""
+    return _probed_quick_ids(tokenizer) is not None
+
+
+def _probed_quick_ids(tokenizer: Any) -> TokenIds | None:
     own: TokenIds = partial(_own_ids, tokenizer.backend_tokenizer)
     try:
         quick: TokenIds = partial(_quick_ids, Tokenizer.from_json_str(tokenizer.backend_tokenizer.to_str()))
@@ -32,7 +41,7 @@ def token_ids_of(tokenizer: Any) -> TokenIds:
             return quick
     except Exception:  # kinds that it does not know; it says so in several ways
         pass
-    return own
+    return None
 
 
 def _quick_ids(tokenizer: Tokenizer, text: str) -> list[int]:

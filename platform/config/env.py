@@ -84,9 +84,8 @@ class Environment(BaseSettings):
     embedding_model: str = Field(
         "demo", description="sentence-transformers model; demo: all-MiniLM-L6-v2 from its package"
     )
-    embedding_device: Literal["auto", "cpu", "cuda"] = Field(
-        "auto",
-        description="where texts are embedded; auto: on the GPU in the engine where there is one, else on the CPU",
+    embedding_device: Literal["cpu", "cuda"] = Field(
+        "cpu", description="where texts are embedded; one question at a time is faster on the CPU"
     )
     kv_cache_dtype: str = Field("auto", description="vLLM's --kv-cache-dtype; part of every blob key")
     tensor_parallel_size: int = Field(

@@ -10,7 +10,7 @@ from django.conf import settings
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from memory.retrieval import Device, Embedder
+    from memory.retrieval import Embedder
 
 logger = logging.getLogger(__name__)
 Vector = NDArray[np.float32]
@@ -51,10 +51,10 @@ def query_embedding(text: str, *, model: str) -> Callable[[], Vector | None]:
     return vector
 
 
-def query_dim(model: str, *, device: "Device" = "cpu") -> int | None:
-    """Load the model, there unless another device is configured: floats of a vector, None when the model fails."""
+def query_dim(model: str) -> int | None:
+    """Load the model: floats of a vector, None when the model fails."""
     try:
-        return _embedder(model, device).dim
+        return _embedder(model).dim
     except Exception:
         logger.exception("the embedding model does not load")
         return None
@@ -70,11 +70,10 @@ def vector_of(stored: bytes | memoryview) -> Vector:
     return np.frombuffer(stored, dtype="<f4")
 
 
-def _embedder(model: str, device: "Device" = "cpu") -> "Embedder":
-    """The process's own of that model; the first call settles its device."""
+def _embedder(model: str) -> "Embedder":
+    """The process's own of that model."""
     from memory.models import resolve_embedding_model
     from memory.retrieval import get_embedder
 
-    configured = settings.ENV.embedding_device
     folder = resolve_embedding_model(model, settings.ENV.home)
-    return get_embedder(folder, device if configured == "auto" else configured)
+    return get_embedder(folder, settings.ENV.embedding_device)

@@ -2,10 +2,15 @@
 
 import json
 import os
+from pathlib import Path
+from typing import Any
 
 import pytest
+from tokenizers import Tokenizer, models
+from transformers import PreTrainedTokenizerFast
 
-from inference.engine.server import GPU_SHARE, gpu_flags, trace_flags
+from inference.engine.server import GPU_SHARE, choose_tokenizer, gpu_flags, trace_flags
+from tests.memory.prompt.tokenizers import TOKENIZERS
 from tests.object_store import environment
 
 GIB = 1 << 30
@@ -35,6 +40,27 @@ def test_cuda_graphs_hold_whole_steps_but_no_large_ones() -> None:
     graphs = json.loads(value(gpu_flags(80 * GIB, arena_bytes=GIB, cores=16), "--compilation-config"))
     assert graphs["cudagraph_mode"] == "FULL"
     assert graphs["max_cudagraph_capture_size"] <= 200
+
+
+def words() -> Any:
+    """Of a kind that fastokens does not know."""
+    wrapper: Any = PreTrainedTokenizerFast
+    return wrapper(tokenizer_object=Tokenizer(models.WordLevel({"<unk>": 0}, unk_token="<unk>")), unk_token="<unk>")
+
+
+@pytest.mark.parametrize(("make", "chosen"), [(TOKENIZERS["demo"], "1"), (words, "0")], ids=["same ids", "unknown"])
+def test_vllm_tokenizes_by_fastokens_where_the_ids_are_the_same(make: Any, chosen: str, tmp_path: Path) -> None:
+    make().save_pretrained(tmp_path)
+    with environment({}):
+        os.environ.pop("VLLM_USE_FASTOKENS", None)
+        choose_tokenizer(str(tmp_path))
+        assert os.environ["VLLM_USE_FASTOKENS"] == chosen
+
+
+def test_the_users_choice_of_tokenizer_is_kept() -> None:
+    with environment({"VLLM_USE_FASTOKENS": "0"}):
+        choose_tokenizer("no such model")
+        assert os.environ["VLLM_USE_FASTOKENS"] == "0"
 
 
 def test_vllms_spans_go_to_the_collector_as_ours_do() -> None:

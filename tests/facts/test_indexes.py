@@ -26,8 +26,8 @@ def many(people: People) -> Tenant:
 def scans_of(ask: Callable[[], object]) -> list[str]:
     """The scans in the plans of its queries, made from indexes where they can be.
 
-    Left to itself, the planner prices an index-only scan by how many pages VACUUM could mark as visible to all: few, where
-    another session's snapshot is as old as the rows.
+    Left to itself, the planner prices an index-only scan by how many pages VACUUM could mark as visible to all: few,
+    where another session's snapshot is as old as the rows.
     """
     with CaptureQueriesContext(connection) as asked:
         ask()

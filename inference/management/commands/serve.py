@@ -15,7 +15,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 
 from inference.draining import requests_in_progress, run_and_drain
-from inference.engine.server import serve, server_flags, trace_flags
+from inference.engine.server import choose_tokenizer, serve, server_flags, trace_flags
 from memory.fingerprint import model_fingerprint
 from memory.models import resolve_model, served_name
 
@@ -72,6 +72,7 @@ class Command(BaseCommand):
         )
         if env.otlp_endpoint:
             flags += trace_flags(env.otlp_endpoint)
+        choose_tokenizer(model)
         serve([*flags, *options["vllm"]])
 
 
