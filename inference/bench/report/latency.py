@@ -58,8 +58,10 @@ def _lines(group: Sequence[Row], modes: Sequence[str], pairs: Sequence[tuple[str
 
 
 def _shape_name(row: Row) -> str:
-    graphs = row.get("cudagraph")
-    return str(row["shape"]) if graphs in (None, "served") else f"{row['shape']}, CUDA graphs {graphs}"
+    """With what differs from how `serve` runs a model."""
+    name, graphs = str(row["shape"]), row.get("cudagraph")
+    name += "" if graphs in (None, "served") else f", CUDA graphs {graphs}"
+    return name + (", steps one by one" if row.get("async_scheduling") is False else "")
 
 
 def _spread(row: Row | None) -> str:
