@@ -7,7 +7,7 @@ from typing import Any
 
 from memory.served import is_tokenized_by_fastokens
 
-GPU_SHARE = 0.9  # the rest: contexts of the API servers and their embedding model
+GPU_SHARE = 0.9  # the rest: what vLLM does not count, such as CUDA contexts
 CORES_AN_API_SERVER = 4
 API_SERVERS = 4
 GPU_BLOCK_SIZE = 128
