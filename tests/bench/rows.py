@@ -19,7 +19,7 @@ def latency(mode: str, samples_ms: list[float], **fields: Any) -> dict[str, Any]
         "transport": "engine",
         "tier": "gpu",
         "row_dtype": "auto",
-        "cudagraph": "auto",
+        "cudagraph": "served",
         "mode": mode,
         "k": 50,
         "samples_ms": samples_ms,

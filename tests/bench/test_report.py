@@ -48,6 +48,19 @@ def test_every_tier_is_compared_with_the_same_runs_prompt() -> None:
     assert latency_grid([latency("inject", INJECT, row_dtype="fp8")]).rows[0][1] == "gpu-fp8"
 
 
+@pytest.mark.parametrize(
+    ("fields", "name"),
+    [
+        ({}, "llama-3.1-8b"),
+        ({"async_scheduling": True}, "llama-3.1-8b"),
+        ({"cudagraph": "auto"}, "llama-3.1-8b, CUDA graphs auto"),
+        ({"cudagraph": "full", "async_scheduling": False}, "llama-3.1-8b, CUDA graphs full, steps one by one"),
+    ],
+)
+def test_what_differs_from_the_served_engine_is_told(fields: dict[str, Any], name: str) -> None:
+    assert cell(latency_grid([latency("inject", INJECT, **fields)]), 0, "shape") == name
+
+
 def test_facts_that_had_to_be_computed_are_told() -> None:
     grid = latency_grid([latency("inject", INJECT, complete=1)])
     assert cell(grid, 0, "inject, ms") == "10.0 (9.5 to 10.5) [2 incomplete]"
