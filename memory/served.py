@@ -5,7 +5,7 @@ from pathlib import Path
 
 from memory.fingerprint import encoding_fingerprint, model_fingerprint
 from memory.prompt import ChatTemplate
-from memory.prompt.ids import takes_fastokens
+from memory.prompt.ids import quick_ids_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,4 +36,4 @@ def is_tokenized_by_fastokens(model: str | Path) -> bool:
     from transformers import AutoTokenizer
 
     tokenizer = AutoTokenizer.from_pretrained(str(model))
-    return bool(getattr(tokenizer, "is_fast", False)) and takes_fastokens(tokenizer)
+    return bool(getattr(tokenizer, "is_fast", False)) and quick_ids_of(tokenizer) is not None

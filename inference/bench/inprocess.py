@@ -17,7 +17,7 @@ GRAPHS: dict[str, dict[str, Any]] = {
     "piecewise": {"cudagraph_mode": "PIECEWISE"},
     "none": {"cudagraph_mode": "NONE"},
 }
-GRAPHS_HELP = "CUDA graphs: as serve has them, as vLLM chooses (auto), or a mode of vLLM's (served)"
+GRAPHS_HELP = "CUDA graphs: served, as serve has them; auto, as vLLM chooses; or a mode of vLLM's (served)"
 CPU_KV_CACHE_GIB = "2"
 STAGE_SECONDS = 30.0  # loading is to be measured, however long it takes, not given up
 
